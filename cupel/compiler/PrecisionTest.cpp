@@ -140,6 +140,37 @@ TEST(Precision, ConvolutionsAndBatchesTakeRoundedNumbers) {
   EXPECT_FALSE(made->notes.contains("fallbacks"));
 }
 
+/// What lies between convolutions and products is kept in bf16 where all that read it round, and in f32 where one does
+/// not: with whole numbers, of which sums are exact, the bits are those of the golden reference.
+TEST(Precision, WhatIsKeptInBf16HasTheSameNumbers) {
+  std::string text = R"(func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x24xf32>, %s: tensor<24xf32>, %d: tensor<3x3x1x24xf32>, %v: tensor<1x1x24x24xf32>, %u: tensor<1x1x24x24xf32>, %m: tensor<24x10xf32>) -> (tensor<64x10xf32>, tensor<1x8x8x24xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x24xf32>) -> tensor<1x8x8x24xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<1x8x8x24xf32>
+  %1 = stablehlo.maximum %0, %zero : tensor<1x8x8x24xf32>
+  %2 = stablehlo.convolution(%1, %d) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64} : (tensor<1x8x8x24xf32>, tensor<3x3x1x24xf32>) -> tensor<1x8x8x24xf32>
+  %3 = stablehlo.maximum %2, %zero : tensor<1x8x8x24xf32>
+  %4 = stablehlo.convolution(%3, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x24xf32>, tensor<1x1x24x24xf32>) -> tensor<1x8x8x24xf32>
+  %5 = stablehlo.broadcast_in_dim %s, dims = [3] : (tensor<24xf32>) -> tensor<1x8x8x24xf32>
+  %6 = stablehlo.add %4, %5 : tensor<1x8x8x24xf32>
+  %7 = stablehlo.convolution(%6, %u) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x24xf32>, tensor<1x1x24x24xf32>) -> tensor<1x8x8x24xf32>
+  %8 = stablehlo.add %7, %6 : tensor<1x8x8x24xf32>
+  %9 = stablehlo.reshape %7 : (tensor<1x8x8x24xf32>) -> tensor<64x24xf32>
+  %10 = stablehlo.dot_general %9, %m, contracting_dims = [1] x [0] : (tensor<64x24xf32>, tensor<24x10xf32>) -> tensor<64x10xf32>
+  return %10, %8 : tensor<64x10xf32>, tensor<1x8x8x24xf32>
+})";
+  auto whole = [](Tensor &argument, int64_t number) {
+    fill(argument, number);
+    auto *data = reinterpret_cast<float *>(argument.mutableData());
+    for (int64_t i = 0; i < argument.size(); ++i)
+      data[i] = std::round(std::fmod(data[i] * 64, 3.0f));
+  };
+  auto made = runBy("cpu", text, whole, narrow(), 2), golden = runBy("reference", text, whole, narrow());
+  ASSERT_TRUE(made && golden) << made.message() << golden.message();
+  EXPECT_FALSE(made->notes.contains("fallbacks"));
+  for (size_t r = 0; r < 2; ++r)
+    EXPECT_EQ(std::memcmp(golden->results[r].data(), made->results[r].data(), size_t(made->results[r].byteSize())), 0) << r;
+}
+
 TEST(Precision, WeightsAreMadeOnceForEachBuffer) {
   CompileOptions options = narrow();
   options.backend = "cpu";

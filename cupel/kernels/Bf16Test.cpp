@@ -67,6 +67,33 @@ TEST_P(Bf16Test, OddShapesAndStrides) {
       }
 }
 
+/// Adds a block that nobody keeps to a result of so many columns.
+void addElsewhere(void *const *operands, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column,
+              int64_t columns) {
+  auto *result = static_cast<float *>(operands[0]);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      result[(row + i) * *static_cast<const int64_t *>(operands[1]) + column + j] += c[i * ldc + j];
+}
+
+TEST_P(Bf16Test, TheEpilogueAloneSeesWhatHasNoPlace) {
+  for (int64_t m : {1, 7, 140})
+    for (int64_t n : {1, 37, 100, 800})
+      for (int64_t k : {1, 40, 1100, 2300}) {
+        SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
+        GuardedBf16 a(m * k, 1), b(k * n, 2);
+        GuardedFloats bias(n);
+        bias.fill(9);
+        Pool pool(2);
+        PackedMatrix packed = packMatrix(Bf16View{b.data(), n}, k, n, pool);
+        std::vector<float> kept(static_cast<size_t>(m * n)), carried(kept.size());
+        multiply(m, Bf16View{a.data(), k}, packed, kept.data(), n, {bias.data()}, pool);
+        void *operands[] = {carried.data(), &n};
+        multiply(m, Bf16View{a.data(), k}, packed, nullptr, n, {bias.data(), addElsewhere, operands}, pool);
+        ASSERT_EQ(carried, kept); // Each element once.
+      }
+}
+
 TEST_P(Bf16Test, PairsTakeHalfTheMemory) {
   GuardedBf16 b(64 * 64, 1);
   int64_t bytes = packMatrix(Bf16View{b.data(), 64}, 64, 64, Pool(1)).bytes();

@@ -7,10 +7,8 @@
 namespace cupel::kernels {
 namespace {
 
-int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-
 bool areFinite(const ConvolutionShape &shape, const WeightsView &weights) {
-  if (shape.hasIntegers)
+  if (shape.hasIntegers || shape.hasBytes)
     return true;
   auto isFinite = [&](float value) {
     auto bits = std::bit_cast<uint32_t>(value);
@@ -67,7 +65,7 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
 
 GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
   int64_t size = shape.groups > 0 ? shape.inputChannels / shape.groups : 0;
-  if (shape.groups <= 1 || shape.hasIntegers || shape.hasPairs || shape.inputChannels != shape.outputChannels || size > kernels.width ||
+  if (shape.groups <= 1 || shape.hasIntegers || shape.hasBytes || shape.hasPairs || shape.inputChannels != shape.outputChannels || size > kernels.width ||
       size < 2 || !std::has_single_bit(static_cast<uint64_t>(size)) ||
       shape.inputChannels % kernels.width != 0 || shape.inputDilation != Spatial{1, 1, 1})
     return nullptr;
@@ -95,7 +93,7 @@ double convolutionNanoseconds(const ConvolutionShape &shape) {
 ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
                                             const KernelTable &kernels) {
   constexpr int64_t kFewChannels = 12;
-  if (shape.hasIntegers || shape.hasPairs)
+  if (shape.hasIntegers || shape.hasBytes || shape.hasPairs)
     return ConvolutionMethod::Pixels;
   if (shape.groups > 1 && shape.groups == shape.inputChannels &&
       shape.groups == shape.outputChannels)
@@ -159,22 +157,33 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
   return packed;
 }
 
-void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
-              const Epilogue &epilogue, const Pool &pool) {
+static void convolve(const PackedConvolution &weights, Image image, float *c, int64_t ldc,
+                     const Epilogue &epilogue, const Pool &pool) {
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)
     return;
   ScratchFrame frame;
   if (ConvolutionAccess::roundedChannels(weights) && !weights.shape().hasPairs)
-    input = roundedImage(weights, input, frame, pool);
+    image = {roundedImage(weights, image, frame, pool)};
+  const float *input = image.wide;
   switch (ConvolutionAccess::method(weights)) {
   case ConvolutionMethod::Groups:
   case ConvolutionMethod::Pixels:
-    return convolvePixels(weights, input, c, ldc, epilogue, pool);
+    return convolvePixels(weights, image, c, ldc, epilogue, pool);
   case ConvolutionMethod::Lines:
     return convolveLines(weights, input, c, ldc, epilogue, pool);
   case ConvolutionMethod::Depthwise:
     return convolveDepthwise(weights, input, c, ldc, epilogue, pool);
   }
+}
+
+void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool) {
+  convolve(weights, Image{input, nullptr}, c, ldc, epilogue, pool);
+}
+
+void convolve(const PackedConvolution &weights, const uint16_t *input, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool) {
+  convolve(weights, Image{nullptr, input}, c, ldc, epilogue, pool);
 }
 
 } // namespace cupel::kernels

@@ -28,6 +28,8 @@ struct ConvolutionShape {
   int64_t groups = 1;
   /// Channels of images are pairs of 16-bit integers, results are 32-bit ones (Integers.h).
   bool hasIntegers = false;
+  /// Channels of images are four bytes (Bytes.h), results are 32-bit integers.
+  bool hasBytes = false;
   /// The same of numbers in bf16, results are f32.
   bool hasPairs = false;
 
@@ -43,6 +45,7 @@ struct WeightsView {
   const float *data;
   Spatial strides;
   int64_t inputStride, outputStride;
+  const uint16_t *narrow = nullptr; // In bf16, instead of `data`: for convolutions that round.
 };
 
 class PackedConvolution {
@@ -67,14 +70,18 @@ private:
 PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView weights,
                                   const Pool &pool);
 
-/// In bf16 with f32 sums, as products in bf16 (Product.h): weights are rounded here, images in f32 on their way, in
-/// pairs where the processor multiplies these and the shape lets it.
+/// In bf16 with f32 sums, as products in bf16 (Product.h): weights in f32 are rounded here, images in f32 on their way,
+/// in pairs where the processor multiplies these and the shape lets it.
 PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsView weights,
                                          const Pool &pool);
 
 /// `input` is dense, the result has `ldc` elements between pixels; they do not overlap. The epilogue's
-/// rows are the result's pixels, its columns the output channels.
+/// rows are the result's pixels, its columns the output channels. Without `c` only the epilogue sees the result.
 void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+              const Epilogue &epilogue, const Pool &pool);
+
+/// The same of an image in bf16, for weights of packRoundedConvolution.
+void convolve(const PackedConvolution &weights, const uint16_t *input, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool);
 
 } // namespace cupel::kernels

@@ -76,12 +76,37 @@ inline void advance(Pixel &pixel, const Spatial &output) {
   ++pixel.image;
 }
 
-/// The image of a convolution that rounds it, in pairs or in f32.
-const float *roundedImage(const PackedConvolution &weights, const float *input, ScratchFrame &frame,
+inline int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+/// Of integers: each channel has a kernel of its own.
+inline bool isDepthwise(const ConvolutionShape &shape) {
+  return shape.groups > 1 && shape.groups == shape.inputChannels &&
+         shape.groups == shape.outputChannels;
+}
+
+/// Where element `index` of a box lies, whose dimensions have these strides.
+inline int64_t offsetOf(const Spatial &sizes, const int64_t *strides, int64_t index) {
+  int64_t offset = 0;
+  for (int d = 2; d >= 0; --d) {
+    offset += index % sizes[d] * strides[d];
+    index /= sizes[d];
+  }
+  return offset;
+}
+
+/// An image in f32, or else in bf16.
+struct Image {
+  const float *wide = nullptr;
+  const uint16_t *narrow = nullptr;
+};
+
+/// The image of a convolution that rounds, in pairs or in f32: as it lies, if that is what it is.
+const float *roundedImage(const PackedConvolution &weights, const Image &image, ScratchFrame &frame,
                           const Pool &pool);
 
-void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
-                    const Epilogue &epilogue, const Pool &pool);
+/// Of bytes, `c` may be null (RowsTimesPanels); their input is not dilated.
+void convolvePixels(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
+                    const Epilogue &epilogue, const Pool &pool, const ByteSides *bytes = nullptr);
 void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
                    const Epilogue &epilogue, const Pool &pool);
 void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,

@@ -110,7 +110,37 @@ float rounded(float value) {
   return std::isnan(value) ? value : std::bit_cast<float>((bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000);
 }
 
-/// What is computed in bf16 is the convolution of rounded numbers.
+/// Takes blocks of a result that nobody keeps to where it is wanted, with the number of its columns.
+void carryOff(void *const *operands, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column,
+              int64_t columns) {
+  auto *result = static_cast<float *>(operands[0]);
+  int64_t width = *static_cast<const int64_t *>(operands[1]);
+  for (int64_t i = 0; i < rows; ++i)
+    std::copy_n(c + i * ldc, columns, result + (row + i) * width + column);
+}
+
+/// Blocks that the epilogue alone sees have the bits of those that are kept.
+template <typename T>
+void checkCarriedOff(const PackedConvolution &packed, const T *input, const float *bias, const float *expected,
+                     const Pool &pool) {
+  int64_t count = packed.shape().rows() * packed.shape().outputChannels;
+  int64_t columns = packed.shape().outputChannels;
+  std::vector<float> carried(static_cast<size_t>(count), -777.0f);
+  void *operands[] = {carried.data(), &columns};
+  convolve(packed, input, nullptr, columns, {bias, carryOff, operands}, pool);
+  for (int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(carried[static_cast<size_t>(i)], expected[i]) << i << " is carried off";
+}
+
+/// The numbers of bf16 that floats are.
+std::vector<uint16_t> halvesOf(GuardedFloats &numbers) {
+  std::vector<uint16_t> halves;
+  for (int64_t i = 0; i < numbers.length(); ++i)
+    halves.push_back(static_cast<uint16_t>(std::bit_cast<uint32_t>(numbers[i]) >> 16));
+  return halves;
+}
+
+/// What is computed in bf16 is the convolution of rounded numbers, whether these were f32 or bf16.
 void checkRounded(const ConvolutionShape &shape, GuardedFloats &input, GuardedFloats &weights,
                   const float *bias, const Pool &pool) {
   SCOPED_TRACE("in bf16");
@@ -122,6 +152,11 @@ void checkRounded(const ConvolutionShape &shape, GuardedFloats &input, GuardedFl
     for (int64_t i = 0; i < numbers->length(); ++i)
       (*numbers)[i] = rounded((*numbers)[i]);
   checkAgainst(shape, input.data(), view, bias, c.data(), shape.outputChannels, 1);
+  checkCarriedOff(packed, input.data(), bias, c.data(), pool);
+  std::vector<uint16_t> image = halvesOf(input), kernel = halvesOf(weights);
+  view.data = nullptr;
+  view.narrow = kernel.data();
+  checkCarriedOff(packRoundedConvolution(shape, view, pool), image.data(), bias, c.data(), pool);
 }
 
 void check(ConvolutionShape shape, int threads = 1) {
@@ -144,6 +179,9 @@ void check(ConvolutionShape shape, int threads = 1) {
     ASSERT_EQ(count, 1);
   for (int64_t row = 0; row + 1 < rows; ++row)
     ASSERT_EQ(c[row * ldc + ldc - 1], 777) << "between pixels";
+  GuardedFloats plain(rows * shape.outputChannels);
+  convolve(packed, input.data(), plain.data(), shape.outputChannels, {bias.data()}, pool);
+  checkCarriedOff(packed, input.data(), bias.data(), plain.data(), pool);
   checkRounded(shape, input, weights, bias.data(), pool);
 }
 

@@ -16,7 +16,6 @@ struct Work {
   const float *weights;
   const float *zeros; // For padding that has to be multiplied, else null.
   const float *input;
-  float *c;
   int64_t ldc;
   const float *bias; // Or null.
 };
@@ -26,9 +25,9 @@ const float *from(const float *columns, int64_t first) { return columns ? column
 /// A line of the result.
 class Line {
 public:
-  Line(const Work &work, int64_t index, ScratchFrame &frame)
+  Line(const Work &work, int64_t index, float *c, ScratchFrame &frame)
       : work(work), shape(work.shape), pixel(pixelOf(work.output, index * work.output[2])),
-        c(work.c + index * work.output[2] * work.ldc) {
+        c(c) {
     int64_t most = shape.kernel[0] * shape.kernel[1];
     starts = frame.take<const float *>(most);
     moved = frame.take<const float *>(most);
@@ -170,7 +169,7 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
   const ConvolutionShape &shape = weights.shape();
   ScratchFrame frame;
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
-            ConvolutionAccess::data(weights), nullptr, input, c, ldc, epilogue.bias};
+            ConvolutionAccess::data(weights), nullptr, input, ldc, epilogue.bias};
   bool isFinite = ConvolutionAccess::isFinite(weights);
   if (!isFinite) {
     auto *zeros = frame.take<float>(shape.inputChannels);
@@ -188,9 +187,15 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
     int64_t first = lines * band / bands.count, end = lines * (band + 1) / bands.count;
     int64_t firstChannel = bands.startOf(part), endChannel = bands.startOf(part + 1);
     ScratchFrame inner;
+    // What nobody keeps lies by itself.
+    float *rows = c ? c + first * width * ldc
+                    : inner.take<float>((end - first) * width * shape.outputChannels);
+    Work mine = work;
+    if (!c)
+      mine.ldc = shape.outputChannels;
     std::optional<Line> line[kMostBandLines];
     for (int64_t i = first; i < end; ++i)
-      line[i - first].emplace(work, i, inner);
+      line[i - first].emplace(mine, i, rows + (i - first) * width * mine.ldc, inner);
     // A few channels of all lines, so that what lines share of the input is still in the cache.
     for (int64_t channel = firstChannel; channel < endChannel; channel += bands.block) {
       int64_t count = std::min(bands.block, endChannel - channel);
@@ -204,9 +209,8 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
           line[i]->compute(start, count);
     }
     if (epilogue.function && firstChannel < endChannel)
-      epilogue.function(epilogue.operands, c + first * width * ldc + firstChannel, ldc,
-                        first * width, (end - first) * width, firstChannel,
-                        endChannel - firstChannel);
+      epilogue.function(epilogue.operands, rows + firstChannel, mine.ldc, first * width,
+                        (end - first) * width, firstChannel, endChannel - firstChannel);
   });
 }
 

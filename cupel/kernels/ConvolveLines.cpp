@@ -125,7 +125,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
     part.endPanel = cut.count;
     part.panelAfter = -1;
     part.row = first * width;
-    part.c = c + part.row * ldc;
+    part.c = c ? c + part.row * ldc : nullptr;
     part.ldc = ldc;
     part.epilogue = &epilogue;
     multiplyRows(ConvolutionAccess::kernels(weights), part);

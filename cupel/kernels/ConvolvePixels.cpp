@@ -10,8 +10,6 @@
 namespace cupel::kernels {
 namespace {
 
-int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-
 /// One call of convolvePixels.
 struct Work {
   const PackedConvolution &weights;
@@ -24,6 +22,7 @@ struct Work {
   float *c;
   int64_t ldc;
   const Epilogue &epilogue;
+  const ByteSides *bytes;
 };
 
 /// rows[tap * count + i]: where the channels of pixel i's tap lie. For inputs that are not dilated.
@@ -132,6 +131,7 @@ RowsTimesPanels describe(const Work &work, int64_t group, int64_t firstPanel, in
   part.epilogue = &work.epilogue;
   part.hasIntegers = work.shape.hasIntegers;
   part.hasPairs = work.shape.hasPairs;
+  part.bytes = work.bytes;
   return part;
 }
 
@@ -148,14 +148,26 @@ void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, 
   part.rowCount = count;
   part.taps = work.taps;
   part.tapIndices = taps;
-  // What is not there need not be multiplied by weights that cannot make a NaN of zero.
-  bool skips = work.taps > 1 && isAtTheEdge && ConvolutionAccess::isFinite(work.weights);
+  // What is not there need not be multiplied by weights that cannot make a NaN of zero, and bytes not where they are
+  // zero as they are multiplied.
+  bool areZeros = work.bytes ? work.bytes->filler == 0 && !work.bytes->isSigned : ConvolutionAccess::isFinite(work.weights);
+  bool skips = work.taps > 1 && isAtTheEdge && areZeros;
   part.zeros = skips ? work.zeros : nullptr;
-  part.c = work.c + row * work.ldc + part.column;
+  part.c = work.c ? work.c + row * work.ldc + part.column : nullptr;
   part.ldc = work.ldc;
   part.row = row;
   multiplyRows(work.kernels, part);
 }
+
+/// Where rows of some channels of the result go: there, or to a place of their own where nobody keeps them.
+struct Block {
+  float *at;
+  int64_t stride;
+
+  Block(const Work &work, int64_t row, int64_t rows, int64_t column, int64_t columns, ScratchFrame &frame)
+      : at(work.c ? work.c + row * work.ldc + column : frame.take<float>(rows * columns)),
+        stride(work.c ? work.ldc : columns) {}
+};
 
 /// With a dilated input, pixels at the same place between input pixels meet the same taps, and no
 /// others: each such phase is computed beside the result and its rows are copied there.
@@ -180,7 +192,7 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   part.epilogue = &biasOnly;
   int64_t begin = work.cut.columnOf(firstPanel);
   int64_t end = work.cut.columnOf(endPanel - 1) + work.cut.columnsOf(endPanel - 1);
-  float *c = work.c + row * work.ldc + part.column + begin;
+  Block block(work, row, count, part.column + begin, end - begin, frame);
   for (int64_t phase = 0; phase < phases; ++phase) {
     Spatial place = pixelOf(shape.inputDilation, phase).at;
     int64_t found = 0;
@@ -204,12 +216,12 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
     part.taps = used;
     multiplyRows(work.kernels, part);
     for (int64_t i = 0; i < found; ++i)
-      std::memcpy(c + places[i] * work.ldc, result + i * part.ldc + begin,
+      std::memcpy(block.at + places[i] * block.stride, result + i * part.ldc + begin,
                   static_cast<size_t>(end - begin) * sizeof(float));
   }
   if (work.epilogue.function)
-    work.epilogue.function(work.epilogue.operands, c, work.ldc, row, count, part.column + begin,
-                           end - begin);
+    work.epilogue.function(work.epilogue.operands, block.at, block.stride, row, count,
+                           part.column + begin, end - begin);
 }
 
 /// Vectors of channels [firstBlock, endBlock) of some pixels, where groups are small.
@@ -219,17 +231,17 @@ void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row,
   int64_t count = endRow - row, width = work.kernels.width;
   auto **rows = frame.take<const float *>(count * work.taps);
   findRows(work, 0, row, count, rows);
+  Block to(work, row, count, firstBlock * width, (endBlock - firstBlock) * width, frame);
   int64_t perBlock = work.taps * (work.inputs / work.shape.groups) * width;
   for (int64_t block = firstBlock; block < endBlock; ++block) {
     int64_t channel = block * width;
     function({rows, count, channel, work.taps,
               ConvolutionAccess::data(work.weights) + block * perBlock, count,
-              work.c + row * work.ldc + channel, work.ldc,
+              to.at + (block - firstBlock) * width, to.stride,
               work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
   }
   if (work.epilogue.function)
-    work.epilogue.function(work.epilogue.operands, work.c + row * work.ldc + firstBlock * width,
-                           work.ldc, row, count, firstBlock * width,
+    work.epilogue.function(work.epilogue.operands, to.at, to.stride, row, count, firstBlock * width,
                            (endBlock - firstBlock) * width);
 }
 
@@ -242,12 +254,12 @@ bool isProduct(const ConvolutionShape &shape) {
 
 } // namespace
 
-void convolvePixels(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
-                    const Epilogue &epilogue, const Pool &pool) {
+void convolvePixels(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
+                    const Epilogue &epilogue, const Pool &pool, const ByteSides *bytes) {
   const ConvolutionShape &shape = weights.shape();
   if (isProduct(shape)) {
     PanelProduct product{shape.rows(),
-                         {input, shape.inputChannels},
+                         {image.wide, shape.inputChannels},
                          shape.inputChannels,
                          ConvolutionAccess::cut(weights),
                          ConvolutionAccess::data(weights),
@@ -257,16 +269,18 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
                          0,
                          &epilogue};
     product.hasIntegers = shape.hasIntegers;
+    product.bytes = bytes;
     if (shape.hasPairs) {
       product.depth = product.a.rowStride = ConvolutionAccess::roundedChannels(weights);
-      product.hasPairs = product.isRounded = true;
+      product.hasPairs = true;
+      product.narrow = image.narrow;
+      product.isRounded = !image.narrow;
     }
     multiplyPanels(ConvolutionAccess::kernels(weights), &product, 1, pool);
     return;
   }
   ScratchFrame frame;
-  if (shape.hasPairs)
-    input = roundedImage(weights, input, frame, pool);
+  const float *input = shape.hasPairs ? roundedImage(weights, image, frame, pool) : image.wide;
   Work work{weights,
             shape,
             ConvolutionAccess::kernels(weights),
@@ -278,12 +292,13 @@ void convolvePixels(const PackedConvolution &weights, const float *input, float 
             nullptr,
             c,
             ldc,
-            epilogue};
+            epilogue,
+            bytes};
   GroupedFunction grouped = groupedFunction(shape, work.kernels);
   if (grouped)
     work.inputs = shape.inputChannels; // A row holds all groups.
   auto *zeros = frame.take<float>(work.inputs);
-  std::fill_n(zeros, work.inputs, 0.0f);
+  std::memset(zeros, bytes ? bytes->filler : 0, static_cast<size_t>(work.inputs) * sizeof(float));
   work.zeros = zeros;
   bool isDilated = shape.inputDilation != Spatial{1, 1, 1};
   int64_t rows = shape.rows();

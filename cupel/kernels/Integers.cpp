@@ -165,27 +165,11 @@ void multiplyPairs(int64_t rows, const uint16_t *a, int64_t stride, const Packed
   multiplyPanels(PackedAccess::kernels(b), &product, 1, pool);
 }
 
-int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-
-bool isDepthwise(const ConvolutionShape &shape) {
-  return shape.groups > 1 && shape.groups == shape.inputChannels &&
-         shape.groups == shape.outputChannels;
-}
-
 /// Channels of each group by themselves, an odd number filled with zero: in pairs.
 ConvolutionShape inPairs(ConvolutionShape shape) {
   shape.inputChannels = shape.groups * ((shape.inputChannels / shape.groups + 1) / 2);
   shape.hasIntegers = true;
   return shape;
-}
-
-int64_t offsetOf(const Spatial &sizes, const int64_t *strides, int64_t index) {
-  int64_t offset = 0;
-  for (int d = 2; d >= 0; --d) {
-    offset += index % sizes[d] * strides[d];
-    index /= sizes[d];
-  }
-  return offset;
 }
 
 bool packHalves(const ConvolutionShape &shape, const IntegerTensor &weights, bool takesHigh,

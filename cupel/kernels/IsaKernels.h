@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/kernels/Bf16Kernels.h"
+#include "cupel/kernels/ByteKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
 #include "cupel/kernels/OuterKernels.h"
@@ -21,6 +22,8 @@ template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &
   table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
 #endif
   table.integerTiles[vectors - 1][rows - 1] = computeTile<IntegerPairStep, rows, vectors>;
+  table.byteTiles[0][vectors - 1][rows - 1] = computeTile<ByteStep<false>, rows, vectors>;
+  table.byteTiles[1][vectors - 1][rows - 1] = computeTile<ByteStep<true>, rows, vectors>;
   table.outer[vectors - 1][rows - 1] = computeOuter<rows, vectors>;
   table.tileRows[vectors - 1] = rows;
   if constexpr (rows < most)
@@ -88,6 +91,10 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;
   table.multiplyAddIntegers = multiplyAddIntegers;
+  table.sumBytes[0] = sumBytes<false>;
+  table.sumBytes[1] = sumBytes<true>;
+  table.depthwiseBytes[0] = depthwiseBytes<false>;
+  table.depthwiseBytes[1] = depthwiseBytes<true>;
   table.transpose = transpose;
   return table;
 }

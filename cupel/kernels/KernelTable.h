@@ -91,6 +91,19 @@ struct WindowRows {
   const float *bias; // Or null.
 };
 
+/// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
+struct ByteTaps {
+  const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
+  int64_t rowsPerTap;
+  int64_t taps;
+  const int32_t *weights; // [tap][channel]: `weightStride` apart.
+  int64_t weightStride;
+  int64_t pixels, channels;
+  int32_t *c;
+  int64_t ldc;
+  const int32_t *bias;
+};
+
 constexpr int kMostDepthwiseLines = 3;
 constexpr int kMostDepthwiseColumns = 3;
 constexpr int kMostDepthwiseStride = 2;
@@ -108,6 +121,9 @@ struct KernelTable {
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// The same where they are pairs of 16-bit integers, and C holds 32-bit ones that wrap around.
   TileFunction integerTiles[kMostTileVectors][kMostTileRows];
+  /// The same where they are four neighbouring bytes: B's have a sign; [1]: A's as well, and are multiplied as if
+  /// each were greater by 128. A bias is integers too.
+  TileFunction byteTiles[2][kMostTileVectors][kMostTileRows];
   /// Of as many rows and vectors as tiles have.
   OuterFunction outer[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
@@ -145,6 +161,10 @@ struct KernelTable {
   void (*foldRows[3])(const WindowRows &);
   /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
   void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
+  /// The sum of bytes; [1]: that have a sign, each greater by 128.
+  int32_t (*sumBytes[2])(const uint8_t *bytes, int64_t count);
+  /// Of bytes, each channel by itself; [1]: those of images have a sign. Weights are widened to 32 bits.
+  void (*depthwiseBytes[2])(const ByteTaps &);
   /// to[c, r] = from[r, c]; a large result goes past the caches.
   void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
                     int64_t toStride, bool isLarge);

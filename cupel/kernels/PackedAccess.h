@@ -44,6 +44,7 @@ struct PanelProduct {
   bool hasPairs = false;            // Then `depth` counts elements, B's rows are pairs of them.
   bool isRounded = false;           // With pairs: A is f32 and rounded on its way.
   bool hasIntegers = false;         // Floats of both sides are pairs of integers, which `depth` counts.
+  const ByteSides *bytes = nullptr; // Not null: they are four bytes, which `depth` counts; `c` may be null.
 };
 
 /// Some products of the same shape, shared by all threads.

@@ -89,12 +89,21 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
 /// What is added at the end, from a column on; or null.
 const float *from(const float *bias, int64_t column) { return bias ? bias + column : nullptr; }
 
-/// The tiles of one panel for a chunk. `c` and `bias` are at the panel's first column; `next` are
+/// Where the sums of a panel go: `c` is at its first row and column, or all of its tiles lie there, one after the other.
+struct PanelSums {
+  float *c;
+  int64_t ldc;
+  bool isOneTile = false;
+
+  float *at(int64_t row) const { return isOneTile ? c : c + row * ldc; }
+};
+
+/// The tiles of one panel for a chunk. `bias` is at the panel's first column; `next` are
 /// the `nextBytes` of B that will be needed next. `finish` is called with the first row of each tile, where
 /// it lies and the number of rows.
 template <typename F>
 void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
-                   int64_t panel, float *c, int64_t ldc, const float *bias, const float *next,
+                   int64_t panel, const PanelSums &sums, const float *bias, const float *next,
                    int64_t nextBytes, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
@@ -106,10 +115,11 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.depth = chunk.depth;
   tile.b = chunkOf(work, chunk, panel);
   tile.bStride = work.bStride ? work.bStride : width;
-  tile.ldc = ldc;
+  tile.ldc = sums.ldc;
   tile.bias = chunk.isLast ? bias : nullptr;
   tile.accumulate = !chunk.isFirst;
-  const TileFunction *functions = (work.hasIntegers ? kernels.integerTiles
+  const TileFunction *functions = (work.bytes         ? kernels.byteTiles[work.bytes->isSigned]
+                                   : work.hasIntegers ? kernels.integerTiles
                                    : work.hasPairs  ? kernels.pairTiles
                                                     : kernels.tiles)[vectors - 1];
   int64_t most = kernels.tileRows[vectors - 1];
@@ -125,13 +135,36 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   for (int64_t i = 0; i < tiles; ++i) {
     int64_t end = work.rowCount * (i + 1) / tiles;
     tile.rows = rows + begin;
-    tile.c = c + begin * ldc;
+    tile.c = sums.at(begin);
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
     functions[end - begin - 1](tile);
     finish(begin, tile.c, end - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
+  }
+}
+
+/// What is added to each element of rows of bytes; null where nothing is.
+const int32_t *rowTerms(const KernelTable &kernels, const RowsTimesPanels &work, ScratchFrame &frame) {
+  if (!work.bytes || work.bytes->rowFactor == 0)
+    return nullptr;
+  auto *terms = frame.take<int32_t>(work.rowCount);
+  for (int64_t i = 0; i < work.rowCount; ++i) {
+    uint32_t sum = 0;
+    for (int64_t tap = 0; tap < work.taps; ++tap)
+      sum += static_cast<uint32_t>(kernels.sumBytes[work.bytes->isSigned](
+          reinterpret_cast<const uint8_t *>(work.rows[tap * work.rowCount + i]), work.bytes->rowBytes));
+    terms[i] = static_cast<int32_t>(sum * static_cast<uint32_t>(work.bytes->rowFactor));
+  }
+  return terms;
+}
+
+void addTerms(const int32_t *terms, int64_t rows, float *c, int64_t ldc, int64_t columns) {
+  for (int64_t i = 0; i < rows; ++i) {
+    auto *row = reinterpret_cast<uint32_t *>(c + i * ldc);
+    for (int64_t j = 0; j < columns; ++j)
+      row[j] += static_cast<uint32_t>(terms[i]);
   }
 }
 
@@ -183,7 +216,7 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   int64_t lastPanel = cut.count - 1;
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
   bool isRagged = work.endPanel == cut.count && lastColumns < lastWidth;
-  float *aside = isRagged ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
+  float *aside = isRagged && work.c ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
   const float *bias = from(work.epilogue->bias, work.column);
   auto whole = [&](const float *columns) -> const float * {
     if (!isRagged || !columns)
@@ -194,33 +227,40 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     return copy;
   };
   const float *lastBias = whole(bias);
-  auto multiplyOne = [&](const Chunk &chunk, int64_t panel, const float *next, int64_t nextBytes) {
-    int64_t column = cut.columnOf(panel);
-    bool isAside = isRagged && panel == lastPanel;
-    float *c = work.c + column;
-    // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
-    auto finish = [&](int64_t row, const float *tile, int64_t rows) {
-      if (!chunk.isLast)
-        return;
-      if (isAside)
-        for (int64_t i = 0; i < rows; ++i)
-          std::memcpy(c + (row + i) * work.ldc, tile + i * lastWidth,
-                      static_cast<size_t>(lastColumns) * sizeof(float));
-      if (work.epilogue->function)
-        work.epilogue->function(work.epilogue->operands, c + row * work.ldc, work.ldc, work.row + row,
-                                rows, work.column + column, cut.columnsOf(panel));
-    };
-    if (isAside)
-      multiplyPanel(kernels, work, chunk, panel, aside, lastWidth, lastBias, next, nextBytes, finish);
-    else
-      multiplyPanel(kernels, work, chunk, panel, c, work.ldc, from(bias, column), next, nextBytes,
-                    finish);
-  };
+  const int32_t *terms = rowTerms(kernels, work, frame);
   auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth)));
   int64_t chunkCount = 0;
   forChunks(work.taps, work.depth, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
   // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
   int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
+  // Sums that nobody keeps: those of such panels or, where no chunk goes on with them, of one tile.
+  bool isOneTile = !work.c && chunkCount == 1;
+  int64_t keptStride = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
+  float *kept = work.c ? nullptr : frame.take<float>(keptStride * (isOneTile ? kMostTileRows : work.rowCount));
+  auto multiplyOne = [&](const Chunk &chunk, int64_t panel, int64_t firstOfGroup, const float *next,
+                         int64_t nextBytes) {
+    int64_t column = cut.columnOf(panel);
+    bool isLast = isRagged && panel == lastPanel, isAside = isLast && work.c;
+    PanelSums sums{work.c ? work.c + column : kept + (isOneTile ? 0 : column - cut.columnOf(firstOfGroup)),
+                   work.c ? work.ldc : keptStride, isOneTile};
+    // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
+    auto finish = [&](int64_t row, float *tile, int64_t rows) {
+      if (!chunk.isLast)
+        return;
+      if (terms)
+        addTerms(terms + row, rows, tile, isAside ? lastWidth : sums.ldc, cut.columnsOf(panel));
+      float *c = sums.at(row);
+      if (isAside)
+        for (int64_t i = 0; i < rows; ++i)
+          std::memcpy(c + i * sums.ldc, tile + i * lastWidth,
+                      static_cast<size_t>(lastColumns) * sizeof(float));
+      if (work.epilogue->function)
+        work.epilogue->function(work.epilogue->operands, c, sums.ldc, work.row + row, rows,
+                                work.column + column, cut.columnsOf(panel));
+    };
+    multiplyPanel(kernels, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
+                  isLast ? lastBias : from(bias, column), next, nextBytes, finish);
+  };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
     int64_t end = std::min(first + group, work.endPanel);
     for (int64_t i = 0; i < chunkCount; ++i)
@@ -233,7 +273,7 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                        : end < work.endPanel ? end
                                              : work.panelAfter;
         bool hasNext = next >= 0 && !work.bStride && work.depth > 0;
-        multiplyOne(chunks[i], panel, hasNext ? startOf(work, nextChunk, next) : nullptr,
+        multiplyOne(chunks[i], panel, first, hasNext ? startOf(work, nextChunk, next) : nullptr,
                     hasNext ? nextChunk.taps * nextChunk.depth * cut.widthOf(next) * 4 : 0);
       }
   }

@@ -42,6 +42,14 @@ std::shared_ptr<float[]> allocateFloats(int64_t count);
 
 PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns);
 
+/// What products of bytes (Bytes.h) are told besides.
+struct ByteSides {
+  bool isSigned = false; // A's have a sign, and are multiplied as if each were greater by 128.
+  int32_t rowFactor = 0; // Times the sum of a row's bytes, as they are multiplied, it is added to each element.
+  int64_t rowBytes = 0;  // Of a row of A, or of a tap; what fills the last four is not summed.
+  uint8_t filler = 0;    // What lies outside of images.
+};
+
 /// Some rows of a result.
 struct RowsTimesPanels {
   const float *const *rows; // [tap][row]
@@ -56,13 +64,14 @@ struct RowsTimesPanels {
   int64_t bStride;    // Not zero: B is not packed, `panels` is a row-major matrix of this stride.
   int64_t firstPanel, endPanel;
   int64_t panelAfter; // Which will be needed soon, by this thread or another; or -1.
-  float *c; // At (row, column 0 of the cut).
+  float *c; // At (row, column 0 of the cut); null: the epilogue alone sees the result.
   int64_t ldc;
   int64_t row;    // What the epilogue is told about c's first element.
   int64_t column; // As above; `bias` begins there as well.
   const Epilogue *epilogue;
   bool hasPairs;    // Floats are pairs in bf16.
   bool hasIntegers; // Floats are pairs of integers, results integers.
+  const ByteSides *bytes; // Not null: floats are four bytes, results and `bias` integers.
 };
 
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);

@@ -72,13 +72,14 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.depth = work.panelDepth = steps;
   work.hasPairs = product.hasPairs;
   work.hasIntegers = product.hasIntegers;
+  work.bytes = product.bytes;
   work.cut = product.cut;
   work.panels = product.panels;
   work.bStride = product.bStride;
   work.firstPanel = firstPanel;
   work.endPanel = endPanel;
   work.panelAfter = panelAfter;
-  work.c = product.c + row * product.ldc;
+  work.c = product.c ? product.c + row * product.ldc : nullptr;
   work.ldc = product.ldc;
   work.row = product.firstRow + row;
   work.column = product.firstColumn;

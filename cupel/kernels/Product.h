@@ -49,7 +49,8 @@ private:
 /// Packs `rows` (the depth of the product) x `columns`.
 PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool &pool);
 
-/// C[0, rows) = A * B, then the epilogue. C is row-major and overlaps neither A nor B.
+/// C[0, rows) = A * B, then the epilogue. C is row-major and overlaps neither A nor B. Without `c` only the epilogue
+/// sees it; that is not for a batch.
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,
               const Epilogue &epilogue, const Pool &pool);
 

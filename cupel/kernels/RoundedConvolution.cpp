@@ -6,8 +6,6 @@
 namespace cupel::kernels {
 namespace {
 
-int64_t product(const Spatial &sizes) { return sizes[0] * sizes[1] * sizes[2]; }
-
 /// Channels of each group by themselves, an odd number filled with zero: in pairs.
 ConvolutionShape inPairs(ConvolutionShape shape) {
   shape.inputChannels = shape.groups * ((shape.inputChannels / shape.groups + 1) / 2);
@@ -24,12 +22,17 @@ std::shared_ptr<float[]> roundedWeights(const ConvolutionShape &shape, const Wei
   for (int64_t z = 0; z < shape.kernel[0]; ++z)
     for (int64_t y = 0; y < shape.kernel[1]; ++y)
       for (int64_t x = 0; x < shape.kernel[2]; ++x) {
-        const float *from =
-            weights.data + z * weights.strides[0] + y * weights.strides[1] + x * weights.strides[2];
-        kernels.copyMatrix(from, weights.inputStride, weights.outputStride, inputs, outputs, to, outputs);
+        int64_t tap = z * weights.strides[0] + y * weights.strides[1] + x * weights.strides[2];
+        if (weights.narrow)
+          kernels.copyWidened(weights.narrow + tap, weights.inputStride, weights.outputStride, inputs, outputs,
+                              to, outputs);
+        else
+          kernels.copyMatrix(weights.data + tap, weights.inputStride, weights.outputStride, inputs, outputs, to,
+                             outputs);
         to += inputs * outputs;
       }
-  kernels.roundFloats(rounded.get(), to - rounded.get(), rounded.get());
+  if (!weights.narrow)
+    kernels.roundFloats(rounded.get(), to - rounded.get(), rounded.get());
   return rounded;
 }
 
@@ -73,7 +76,7 @@ PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsV
   return packed;
 }
 
-const float *roundedImage(const PackedConvolution &weights, const float *input, ScratchFrame &frame,
+const float *roundedImage(const PackedConvolution &weights, const Image &image, ScratchFrame &frame,
                           const Pool &pool) {
   constexpr double kNanosecondsPerElement = 0.1;
   constexpr int64_t kChunk = 8192; // Elements.
@@ -85,12 +88,17 @@ const float *roundedImage(const PackedConvolution &weights, const float *input, 
     auto *rounded = frame.take<float>(pixels * channels);
     int64_t count = pixels * channels;
     pool.parallelFor((count + kChunk - 1) / kChunk, kChunk * kNanosecondsPerElement, [&](int64_t unit) {
-      int64_t first = unit * kChunk;
-      kernels.roundFloats(input + first, std::min(kChunk, count - first), rounded + first);
+      int64_t first = unit * kChunk, some = std::min(kChunk, count - first);
+      if (image.narrow)
+        kernels.copyWidened(image.narrow + first, 0, 1, 1, some, rounded + first, 0);
+      else
+        kernels.roundFloats(image.wide + first, some, rounded + first);
     });
     return rounded;
   }
   int64_t inputs = channels / shape.groups, padded = shape.inputChannels / shape.groups * 2;
+  if (image.narrow && padded == inputs)
+    return reinterpret_cast<const float *>(image.narrow);
   auto *pairs = frame.take<float>(pixels * shape.inputChannels);
   auto *halves = reinterpret_cast<uint16_t *>(pairs);
   // Pixels that are whole, or groups of pixels.
@@ -99,12 +107,15 @@ const float *roundedImage(const PackedConvolution &weights, const float *input, 
                    [&](int64_t unit) {
                      int64_t first = unit * perUnit, end = std::min(rows, first + perUnit);
                      if (padded == inputs) {
-                       kernels.roundToBf16(input + first * inputs, (end - first) * inputs,
+                       kernels.roundToBf16(image.wide + first * inputs, (end - first) * inputs,
                                            halves + first * inputs);
                        return;
                      }
                      for (int64_t row = first; row < end; ++row) {
-                       kernels.roundToBf16(input + row * inputs, inputs, halves + row * padded);
+                       if (image.narrow)
+                         std::copy_n(image.narrow + row * inputs, inputs, halves + row * padded);
+                       else
+                         kernels.roundToBf16(image.wide + row * inputs, inputs, halves + row * padded);
                        halves[row * padded + inputs] = 0;
                      }
                    });

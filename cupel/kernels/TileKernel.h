@@ -12,14 +12,22 @@
 namespace cupel::kernels {
 namespace {
 
+/// What most steps have in common: they are done in one part, and sums are floats.
+struct WholeStep {
+  static constexpr int kParts = 1;
+  static Vector left(Vector a, int) { return a; }
+  static Vector right(Vector b, int) { return b; }
+  static Vector add(Vector sum, Vector bias) { return sum + bias; }
+};
+
 /// A step of the depth is one element of each side ...
-struct FloatStep {
+struct FloatStep : WholeStep {
   static Vector multiplyAdd(Vector sum, Vector a, Vector b) { return sum + a * b; }
 };
 
 #if defined(__AVX512BF16__)
 /// ... or two neighbours in bf16, which take the place of one.
-struct PairStep {
+struct PairStep : WholeStep {
   static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
     using Pairs = __bf16 __attribute__((vector_size(kWidth * 4)));
     using Sums = float __attribute__((vector_size(kWidth * 4)));
@@ -31,7 +39,8 @@ struct PairStep {
 #endif
 
 /// ... or two neighbours in 16-bit integers, whose sums are 32-bit ones.
-struct IntegerPairStep {
+struct IntegerPairStep : WholeStep {
+  using Wrapping = unsigned __attribute__((vector_size(kWidth * 4)));
   using Pairs = short __attribute__((vector_size(kWidth * 4)));
   using Sums = int __attribute__((vector_size(kWidth * 4)));
 
@@ -59,8 +68,46 @@ struct IntegerPairStep {
 #endif
   }
 
-private:
-  using Wrapping = unsigned __attribute__((vector_size(kWidth * 4)));
+  static Vector add(Vector sum, Vector bias) {
+    return __builtin_bit_cast(Vector, __builtin_bit_cast(Wrapping, sum) + __builtin_bit_cast(Wrapping, bias));
+  }
+};
+
+/// ... or four neighbouring bytes, A's without sign and B's with one. A's that have a sign are multiplied as if each
+/// were greater by 128. Without an instruction for it, the even and the odd ones are pairs: those that multiply bytes
+/// with sums of 16 bits saturate.
+template <bool isSigned> struct ByteStep : IntegerPairStep {
+#if defined(__AVX512VNNI__)
+  static constexpr int kParts = 1;
+#else
+  static constexpr int kParts = 2;
+#endif
+
+  static Vector left(Vector a, int part) {
+    auto bytes = __builtin_bit_cast(Wrapping, a);
+    if constexpr (isSigned)
+      bytes ^= 0x80808080u;
+    if constexpr (kParts == 2)
+      bytes = (part == 0 ? bytes : bytes >> 8) & 0x00ff00ffu;
+    return __builtin_bit_cast(Vector, bytes);
+  }
+
+  static Vector right(Vector b, int part) {
+    if constexpr (kParts == 1)
+      return b;
+    auto bytes = __builtin_bit_cast(Pairs, b);
+    return __builtin_bit_cast(Vector, part == 0 ? bytes << 8 >> 8 : bytes >> 8);
+  }
+
+  static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
+#if defined(__AVX512VNNI__)
+    return __builtin_bit_cast(Vector, __builtin_ia32_vpdpbusd512(__builtin_bit_cast(Sums, sum),
+                                                                __builtin_bit_cast(Sums, a),
+                                                                __builtin_bit_cast(Sums, b)));
+#else
+    return IntegerPairStep::multiplyAdd(sum, a, b);
+#endif
+  }
 };
 
 inline Vector splatFrom(const float *from) {
@@ -75,22 +122,25 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
                    int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
 #pragma clang loop unroll_count(2)
   for (int64_t k = 0; k < depth; ++k) {
-    Vector b[vectors];
-#pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      b[j] = load(right + j * kWidth);
-    right += rightStride;
     if constexpr (fetchesNext) {
       __builtin_prefetch(next, 0, 2);
       next += nextStep;
     }
 #pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      Vector a = splatFrom(left[i] + k);
+    for (int part = 0; part < Step::kParts; ++part) {
+      Vector b[vectors];
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = Step::multiplyAdd(sums[i][j], a, b[j]);
+        b[j] = Step::right(load(right + j * kWidth), part);
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        Vector a = Step::left(splatFrom(left[i] + k), part);
+#pragma unroll
+        for (int j = 0; j < vectors; ++j)
+          sums[i][j] = Step::multiplyAdd(sums[i][j], a, b[j]);
+      }
     }
+    right += rightStride;
   }
 }
 
@@ -134,7 +184,7 @@ template <typename Step, int rows, int vectors> void computeTile(const Tile &giv
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] += bias[j];
+        sums[i][j] = Step::add(sums[i][j], bias[j]);
   }
 #pragma unroll
   for (int i = 0; i < rows; ++i)

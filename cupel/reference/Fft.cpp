@@ -287,7 +287,7 @@ Result<Tensor> fft(const Tensor &operand, FftType type, std::span<const int64_t>
                  tensor::describe(operand.elementType(), operand.shape())};
   if (count < 1 || count > 3 || count > rank || lengths.back() < 0)
     return mismatch;
-  int64_t half = lengths.back() / 2 + 1;
+  int64_t half = lengths.back() == 0 ? 0 : lengths.back() / 2 + 1;
   for (int64_t i = 0; i < count; ++i) {
     int64_t expected = toReal && i == count - 1 ? half : lengths[i];
     bool empty = toReal && i == count - 1 && lengths[i] == 0; // no signal: any spectrum will do

@@ -53,7 +53,8 @@ void runBlocks(int64_t count, int64_t block, int threads,
 
 /// Items of a block if one takes `nanoseconds`, a multiple of `multiple`.
 inline int64_t blockOf(double nanoseconds, int64_t multiple = 1) {
-  auto items = static_cast<int64_t>(detail::blockSizes.block / nanoseconds);
+  // An item of nothing, as a row of a product of depth zero is, takes no time at all.
+  auto items = static_cast<int64_t>(detail::blockSizes.block / std::max(nanoseconds, 1e-3));
   return std::max<int64_t>(items / multiple, 1) * multiple;
 }
 

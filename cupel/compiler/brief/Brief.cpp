@@ -250,7 +250,7 @@ private:
 class EpilogueWork final : public BlockWork {
 public:
   EpilogueWork(const codegen::BlockMap &kernel, Body made)
-      : body(std::move(made)), operands(kernel.operands) {
+      : body(std::move(made)), operands(kernel.operands), result(kernel.result) {
     nanosecondsPerElement =
         body.nanosecondsPerElement() + kNanosecondsPerAccess * double(body.inputCount() + 1);
   }
@@ -267,21 +267,28 @@ public:
         int64_t some = std::min(kChunk, columns - c);
         float *line = block + r * stride + c;
         std::memcpy(body.input(scratch, 0), line, size_t(some) * sizeof(float));
-        for (size_t i = 0; i < operands.size(); ++i) {
-          View piece = operands[i]; // Along the row, from here on.
-          piece.offset += (row + r) * piece.strides[0] + (column + c) * piece.strides[1];
-          piece.strides = {piece.strides[1]};
-          Walk(piece, std::span(&some, 1)).load(bytesOf(given[i]), 0, some,
-                                                body.input(scratch, i + 1));
-        }
+        for (size_t i = 0; i < operands.size(); ++i)
+          along(operands[i], row + r, column + c, some)
+              .load(bytesOf(given[i]), 0, some, body.input(scratch, i + 1));
         body.run(scratch, some);
-        std::memcpy(line, body.output(scratch, 0), size_t(some) * sizeof(float));
+        if (result)
+          along(*result, row + r, column + c, some).store(bytesOf(given[operands.size()]), 0, some, body.output(scratch, 0));
+        else
+          std::memcpy(line, body.output(scratch, 0), size_t(some) * sizeof(float));
       }
   }
 
 private:
+  /// `some` elements along a row, from a place on.
+  static Walk along(View view, int64_t row, int64_t column, int64_t some) {
+    view.offset += row * view.strides[0] + column * view.strides[1];
+    view.strides = {view.strides[1]};
+    return Walk(view, std::span(&some, 1));
+  }
+
   Body body;
   std::vector<View> operands;
+  std::optional<View> result;
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -508,6 +509,42 @@ TEST_P(RowsTest, NarrowFloatsAreSummedInF32) {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
+/// Of integers, into a result of bytes: the block stays as it is.
+TEST_P(RowsTest, EpiloguesIntoResultsOfAnotherType) {
+  mlir::Block *body = bodies.parse(
+      R"(func.func @f(%c: tensor<i32>, %scale: tensor<f32>) -> tensor<i8> {
+        %0 = stablehlo.convert %c : (tensor<i32>) -> tensor<f32>
+        %1 = stablehlo.multiply %0, %scale : tensor<f32>
+        %2 = stablehlo.convert %1 : (tensor<f32>) -> tensor<i8>
+        return %2 : tensor<i8> })");
+  constexpr int64_t rows = 9, columns = 37;
+  BlockMap kernel{{{DType::F32, 0, {0, 1}, {}, 0}}, body, DType::I32, View{DType::I8, 0, {columns, 1}, {}, 0}};
+  auto isBrief = target().cpu == "brief";
+  auto work = brief::prepare(kernel);
+  auto code = compile(kernel, isBrief ? Target::host() : target());
+  ASSERT_TRUE(code && work) << code.message();
+  for (auto [row, height, column, width] : {std::tuple(0, 9, 0, 37), std::tuple(2, 3, 16, 21), std::tuple(8, 1, 5, 1)}) {
+    GuardedBytes scale(columns * 4), block(height * width * 4), result(rows * columns);
+    std::fill_n(scale.as<float>(), columns, 0.5f);
+    std::fill_n(result.as<int8_t>(), rows * columns, int8_t{99});
+    for (int64_t i = 0; i < height * width; ++i)
+      block.as<int32_t>()[i] = static_cast<int32_t>(2 * i - 40);
+    void *operands[] = {scale.data(), result.data()};
+    if (isBrief)
+      (*work)->run(operands, block.as<float>(), width, row, height, column, width);
+    else
+      code->function(operands, block.as<float>(), width, row, height, column, width);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j) {
+        bool isInside = r >= row && r < row + height && j >= column && j < column + width;
+        int64_t made = (r - row) * width + (j - column) - 20;
+        ASSERT_EQ(result.as<int8_t>()[r * columns + j], isInside ? std::clamp<int64_t>(made, -128, 127) : 99) << r << " " << j;
+      }
+    EXPECT_TRUE(result.isClean());
+    EXPECT_EQ(block.as<int32_t>()[0], -40);
+  }
+}
+
 TEST_P(RowsTest, EpiloguesOnBlocks) {
   mlir::Block *body = bodies.parse(
       R"(func.func @f(%c: tensor<f32>, %bias: tensor<f32>, %row: tensor<f32>, %r: tensor<f32>, %scale: tensor<f32>) -> tensor<f32> {
@@ -523,7 +560,7 @@ TEST_P(RowsTest, EpiloguesOnBlocks) {
                    {DType::F32, 0, {1, 0}, {}, 0},
                    {DType::F32, 2, {columns, 1}, {}, 0},
                    {DType::F32, 0, {0, 0}, {}, 0}},
-                  body};
+                  body, DType::F32, std::nullopt};
   auto isBrief = target().cpu == "brief";
   auto work = brief::prepare(kernel);
   auto code = compile(kernel, isBrief ? Target::host() : target());
@@ -558,6 +595,45 @@ TEST_P(RowsTest, EpiloguesOnBlocks) {
       ASSERT_EQ(c.as<float>()[i], right) << r << " " << j;
     }
     EXPECT_TRUE(c.isClean());
+  }
+}
+
+TEST_P(RowsTest, EpiloguesThatGiveBf16) {
+  mlir::Block *body = bodies.parse(
+      R"(func.func @f(%c: tensor<f32>, %scale: tensor<f32>) -> tensor<bf16> {
+        %0 = stablehlo.multiply %c, %scale : tensor<f32>
+        %1 = stablehlo.convert %0 : (tensor<f32>) -> tensor<bf16>
+        return %1 : tensor<bf16> })");
+  constexpr int64_t rows = 9, columns = 41;
+  BlockMap kernel{{{DType::F32, 0, {0, 1}, {}, 0}}, body, DType::F32, View{DType::BF16, 0, {columns, 1}, {}, 0}};
+  auto isBrief = target().cpu == "brief";
+  auto work = brief::prepare(kernel);
+  auto code = compile(kernel, isBrief ? Target::host() : target());
+  ASSERT_TRUE(code && work) << code.message();
+  GuardedBytes scale(columns * 4), result(rows * columns * 2);
+  fillRandom(scale.as<float>(), columns, 1);
+  scale.as<float>()[3] = std::numeric_limits<float>::quiet_NaN();
+  scale.as<float>()[4] = std::numeric_limits<float>::infinity();
+  scale.as<float>()[20] = 1e-39f; // Denormal numbers stay.
+  void *operands[] = {scale.data(), result.data()};
+  for (auto [row, height, column, width] :
+       {std::tuple(0, 9, 0, 41), std::tuple(2, 5, 16, 17), std::tuple(8, 1, 40, 1)}) {
+    std::fill_n(result.as<uint16_t>(), rows * columns, uint16_t{0x1234});
+    int64_t ldc = width + 3;
+    GuardedBytes c(((height - 1) * ldc + width) * 4);
+    fillRandom(c.as<float>(), c.size / 4, 4);
+    if (isBrief)
+      (*work)->run(operands, c.as<float>(), ldc, row, height, column, width);
+    else
+      code->function(operands, c.as<float>(), ldc, row, height, column, width);
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t j = 0; j < columns; ++j) {
+        uint16_t right = 0x1234;
+        if (r >= row && r < row + height && j >= column && j < column + width)
+          right = static_cast<uint16_t>(tensor::fromFloat<DType::BF16>(
+              c.as<float>()[(r - row) * ldc + j - column] * scale.as<float>()[j]));
+        ASSERT_EQ(result.as<uint16_t>()[r * columns + j], right) << r << " " << j;
+      }
   }
 }
 

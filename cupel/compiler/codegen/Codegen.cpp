@@ -287,17 +287,23 @@ Result<CompiledKernel> compile(const Reduction &kernel, const Target &target) {
 Status supports(const BlockMap &kernel) {
   if (Status status = checkViews(kernel.operands, 2, false); !status)
     return status;
+  if (kernel.result)
+    if (Status status = checkViews(*kernel.result, 2, false); !status)
+      return status;
   View block;
+  block.type = kernel.element;
   block.strides = {0, 1};
   std::vector<View> inputs{block};
   inputs.insert(inputs.end(), kernel.operands.begin(), kernel.operands.end());
-  return checkMapBody(*kernel.body, inputs, block);
+  return checkMapBody(*kernel.body, inputs, kernel.result.value_or(block));
 }
 
 Result<CompiledBlockMap> compile(const BlockMap &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
   std::string text = "block|" + keyOf(kernel.operands) + describe(*kernel.body);
+  if (kernel.result)
+    text += "|into|" + std::string(tensor::info(kernel.element).name) + keyOf(*kernel.result);
   auto code = Library::get().find(sha256(keyOf(target) + text), target,
                                   [&](Emitter &e) { emitBlockMap(e, kernel); });
   if (!code)
@@ -371,12 +377,23 @@ Status supports(const LoopKernel &kernel) {
   return {};
 }
 
+/// Functions that the instructions of whole vectors compute in another way (`hasScale`): a step in narrow ones would have other bits
+/// than the same launch outside of the loop's code.
+static bool needsWholeVectors(mlir::Block &block) {
+  static constexpr llvm::StringLiteral kFunctions[] = {"erf", "exponential", "exponential_minus_one", "logistic", "power", "tanh"};
+  BodyOps body(block);
+  return llvm::any_of(body.operations(), [&](mlir::Operation *op) {
+    return body.erfOf(op) || llvm::is_contained(kFunctions, op->getName().stripDialect());
+  });
+}
+
 /// Vectors no wider than what a loop computes: a single sine takes as long as a whole vector of them. Every
 /// lane's operations stay the same. Kernels keep theirs, whose sums depend on how many there are.
 static Target narrowedFor(const LoopKernel &kernel, Target target) {
   constexpr int kFewest = 4;
   for (const LoopStep &step : kernel.steps)
-    if (step.kind == LoopStep::Kind::Kernel || (step.kind == LoopStep::Kind::Points && step.points > kFewest))
+    if (step.kind == LoopStep::Kind::Kernel || (step.kind == LoopStep::Kind::Points && step.points > kFewest) ||
+        (step.body && target.hasScale && needsWholeVectors(*step.body)))
       return target;
   if (target.lanes > kFewest) {
     target.lanes = kFewest;

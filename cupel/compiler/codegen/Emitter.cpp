@@ -90,6 +90,18 @@ V narrow(Emitter &e, DType type, V value) {
   return e.CreateOr(signBit, rounded);
 }
 
+/// f32 to the nearest number of bf16, ties to even, held in f32: what `narrow` does, which bf16 needs little of because
+/// it is the upper half of f32. The carry makes infinity of what is too large; NaN stays one.
+V roundToUpperHalf(Emitter &e, V value) {
+  V bits = e.asBits(value);
+  llvm::Type *t = bits->getType();
+  auto c = [&](uint64_t pattern) { return e.integer(t, pattern); };
+  V odd = e.CreateAnd(e.CreateLShr(bits, c(16)), c(1));
+  V rounded = e.CreateAdd(e.CreateAdd(bits, c(0x7fff)), odd);
+  rounded = e.CreateSelect(e.isNan(value), e.CreateOr(bits, c(0x7fc00000)), rounded);
+  return e.asFloat(e.CreateAnd(rounded, c(0xffff0000)), value->getType());
+}
+
 /// Patterns in i32 lanes to f32.
 V widen(Emitter &e, DType type, V pattern) {
   FloatFormat f = formatOf(type);
@@ -147,9 +159,9 @@ V Emitter::toStorage(DType type, V computed) {
 V Emitter::roundTo(DType type, V computed) {
   if (type == DType::F16 && target.hasHalf)
     return CreateFPExt(CreateFPTrunc(computed, vectorOf(getHalfTy())), vectorOf(getFloatTy()));
-  if (type == DType::F16 || type == DType::BF16)
-    return widen(*this, type, narrow(*this, type, computed));
-  return computed;
+  if (type == DType::BF16)
+    return roundToUpperHalf(*this, computed);
+  return type == DType::F16 ? widen(*this, type, narrow(*this, type, computed)) : computed;
 }
 
 V Emitter::narrowDouble(DType type, V wide) {

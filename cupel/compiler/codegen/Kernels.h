@@ -9,6 +9,7 @@
 #include "mlir/IR/Block.h"
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -78,10 +79,13 @@ struct Reduction {
 
 /// An epilogue: each element of a block of a row-major f32 result becomes body(element, operands)
 /// in place. The body is a map's body whose first argument is the element; views of the operands
-/// have two strides, along rows and along columns of the whole result.
+/// have two strides, along rows and along columns of the whole result. With `result`, elements are `element`, stay
+/// what they are, and what is made of them is written there: one more buffer behind the operands.
 struct BlockMap {
   std::vector<View> operands;
   mlir::Block *body = nullptr;
+  tensor::DType element = tensor::DType::F32;
+  std::optional<View> result;
 };
 
 /// The kernel of a step that is no function of a few elements.

@@ -1,4 +1,4 @@
-// Epilogues: a rectangular block of a product's result, in place. A vector of columns is taken from
+// Epilogues: a rectangular block of a product's result, in place or into a result of another type. A vector of columns is taken from
 // the first row to the last, so that what is the same for all rows (a bias, the scale of a
 // normalisation) is loaded and computed once for them.
 
@@ -44,9 +44,10 @@ RowAccess operandAt(Emitter &e, const BlockArguments &block, const View &view, V
 } // namespace
 
 void emitBlockMap(Emitter &e, const BlockMap &kernel) {
-  BlockArguments block = beginBlock(e, kernel.operands.size());
+  BlockArguments block = beginBlock(e, kernel.operands.size() + (kernel.result ? 1 : 0));
   BodyOps body(*kernel.body);
   View own;
+  own.type = kernel.element;
   own.strides = {0, 1};
   e.loop(e.i64(0), block.columns, e.lanes, [&](V i) {
     Values values;
@@ -85,8 +86,8 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
     };
     e.loop(e.i64(0), block.rows, 1, [&](V r) {
       values = ahead;
-      RowAccess result{&own, 1, e.at(block.c, e.getFloatTy(), e.CreateMul(r, block.ldc))};
-      read(kernel.body->getArgument(0), result);
+      RowAccess element{&own, 1, e.at(block.c, e.storageType(own.type), e.CreateMul(r, block.ldc))};
+      read(kernel.body->getArgument(0), element);
       for (size_t k : changing) {
         read(kernel.body->getArgument(static_cast<unsigned>(k) + 1),
              operandAt(e, block, kernel.operands[k], block.operands[k],
@@ -96,6 +97,9 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
       for (mlir::Operation *op : body.operations())
         if (!shared.contains(op))
           emitOperation(e, body, op, values);
+      RowAccess result = element;
+      if (kernel.result)
+        result = operandAt(e, block, *kernel.result, block.operands.back(), e.CreateAdd(block.row, r));
       storeVectors(e, result, values.lookup(body.end()->getOperand(0)), i, block.columns, false);
     });
   });

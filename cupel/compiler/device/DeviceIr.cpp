@@ -60,11 +60,16 @@ static int64_t bytesOf(Value buffer) {
   return byteSizeOf(cast<BufferType>(buffer.getType()).getTensor()).value_or(0);
 }
 
+Operation &dev::workOf(LaunchOp launch) {
+  Block &body = launch.getBody().front();
+  return body.without_terminator().empty() ? body.back() : *std::prev(body.end(), 2);
+}
+
 bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
   Value source = rootOf(launch.getReads()[read]);
   if (bytesOf(launch.getReads()[read]) != bytesOf(launch.getWrites()[written]))
     return false;
-  Operation &op = launch.getBody().front().front();
+  Operation &op = workOf(launch);
   // Only this operand, and only once, may be what is read there.
   auto isOnlyOperand = [&](unsigned operand) {
     Value argument = launch.getBody().getArgument(read);
@@ -152,9 +157,9 @@ LogicalResult LaunchOp::verify() {
     if (isa_and_nonnull<ArgumentOp, dev::ConstantOp>(rootOf(buffer).getDefiningOp()))
       return emitOpError("writes to memory that is only read");
   }
-  auto inner = body.without_terminator();
-  if (!inner.empty() && !llvm::hasSingleElement(inner))
-    return emitOpError("holds more than one operation");
+  for (Operation &op : body.without_terminator())
+    if (&op != &workOf(*this) && !isa<stablehlo::IotaOp>(op))
+      return emitOpError("holds more than one operation besides indices that are counted");
   return success();
 }
 

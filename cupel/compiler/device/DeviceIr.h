@@ -30,6 +30,9 @@ std::optional<int64_t> byteSizeOf(mlir::Type type);
 /// What a buffer is under another shape.
 mlir::Value rootOf(mlir::Value buffer);
 
+/// The operation that a launch runs, behind the indices that it counts for itself; its terminator where it only copies.
+mlir::Operation &workOf(LaunchOp launch);
+
 /// Whether a launch may write its result over what it reads there: element i of the result needs
 /// of this operand element i alone, or the kernel knows of it (updates of slices, loops).
 bool mayWriteOver(LaunchOp launch, unsigned read, unsigned written);

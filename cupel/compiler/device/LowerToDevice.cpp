@@ -150,7 +150,29 @@ private:
     }
   }
 
+  /// Indices along the lines that are sorted or reduced: the kernel knows them, nobody need write them to memory.
+  static SmallVector<Operation *> countedBy(Operation &op) {
+    std::optional<int64_t> along;
+    if (auto sort = dyn_cast<stablehlo::SortOp>(op))
+      along = int64_t(sort.getDimension()) < 0 ? int64_t(sort.getDimension()) + cast<RankedTensorType>(op.getOperand(0).getType()).getRank()
+                                               : int64_t(sort.getDimension());
+    else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && reduce.getDimensions().size() == 1)
+      along = reduce.getDimensions()[0];
+    SmallVector<Operation *> counted;
+    for (Value operand : op.getOperands())
+      if (auto iota = operand.getDefiningOp<stablehlo::IotaOp>();
+          iota && along == int64_t(iota.getIotaDimension()) && !llvm::is_contained(counted, iota))
+        counted.push_back(iota);
+    return counted;
+  }
+  /// Whether everybody who reads the indices counts them instead.
+  static bool isCountedByAll(stablehlo::IotaOp iota) {
+    return llvm::all_of(iota->getUsers(), [&](Operation *user) { return llvm::is_contained(countedBy(*user), iota); });
+  }
+
   LogicalResult lower(Operation &op) {
+    if (auto iota = dyn_cast<stablehlo::IotaOp>(op); iota && !iota->use_empty() && isCountedByAll(iota))
+      return success();
     for (Type type : op.getResultTypes())
       if (!byteSizeOf(type))
         return op.emitOpError("has a result that is no tensor of static shape and plain elements");
@@ -166,6 +188,8 @@ private:
     }
     SmallVector<Value> reads(llvm::to_vector(llvm::SetVector<Value>(
         op.operand_begin(), op.operand_end()).takeVector()));
+    SmallVector<Operation *> counted = countedBy(op);
+    llvm::erase_if(reads, [&](Value value) { return llvm::is_contained(counted, value.getDefiningOp()); });
     llvm::SetVector<Value> captured;
     for (Region &region : op.getRegions())
       getUsedValuesDefinedAbove(region, captured);
@@ -205,6 +229,8 @@ private:
     Block *body = builder.createBlock(&launch.getBody(), {}, types, locations);
     IRMapping mapping;
     mapping.map(reads, body->getArguments());
+    for (Operation *indices : counted)
+      builder.clone(*indices, mapping);
     Operation *copy = builder.clone(op, mapping);
     builder.create<YieldOp>(op.getLoc(), copy->getResults());
     return success();
@@ -217,7 +243,7 @@ private:
 
   /// What the launch runs; the launch itself if it only copies.
   static Operation *inner(LaunchOp launch) {
-    Operation *op = &launch.getBody().front().front();
+    Operation *op = &workOf(launch);
     return op->hasTrait<OpTrait::IsTerminator>() ? launch.getOperation() : op;
   }
 

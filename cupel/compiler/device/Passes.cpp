@@ -77,6 +77,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
     return buildPlainTensorPipeline(manager, pipeline);
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
+  manager.addPass(tir::createVolumesAsImages());
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());

@@ -193,7 +193,7 @@ private:
         steps.push_back(step);
     };
     for (auto launch : program.getBody().getOps<LaunchOp>()) {
-      Operation &op = launch.getBody().front().front();
+      Operation &op = workOf(launch);
       if (auto loop = dyn_cast<tir::WhileOp>(op)) {
         add(loop.getConditionAttr());
         add(loop.getBodyAttr());

@@ -25,14 +25,6 @@ bool isMove(Operation *op) {
   return isa_and_nonnull<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op);
 }
 
-/// Whether somebody asked for more than the default of an operand.
-bool asksForMore(Operation *op) {
-  auto asked = op->getAttrOfType<ArrayAttr>("precision_config");
-  return asked && llvm::any_of(asked.getAsRange<stablehlo::PrecisionAttr>(), [](stablehlo::PrecisionAttr one) {
-           return one.getValue() != stablehlo::Precision::DEFAULT;
-         });
-}
-
 class ProductNarrower {
 public:
   explicit ProductNarrower(MLIRContext *context) : builder(context) {}
@@ -108,6 +100,13 @@ struct NarrowProductsPass : public impl::NarrowProductsBase<NarrowProductsPass> 
 };
 
 } // namespace
+
+bool asksForMore(Operation *product) {
+  auto asked = product->getAttrOfType<ArrayAttr>("precision_config");
+  return asked && llvm::any_of(asked.getAsRange<stablehlo::PrecisionAttr>(), [](stablehlo::PrecisionAttr one) {
+           return one.getValue() != stablehlo::Precision::DEFAULT;
+         });
+}
 
 int64_t narrowProducts(ModuleOp module) {
   SmallVector<Operation *> all; // What is made on the way is not walked.

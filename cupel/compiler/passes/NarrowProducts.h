@@ -11,6 +11,9 @@ inline constexpr llvm::StringLiteral kNarrowedAttr = "cupel.narrowed";
 /// On the module: how many it has changed.
 inline constexpr llvm::StringLiteral kNarrowedCountAttr = "cupel.narrowed_products";
 
+/// Whether somebody asked for more than the default precision of an operand.
+bool asksForMore(mlir::Operation *product);
+
 /// Rounds the operands of all products and convolutions of f32 that ask for no more than the default precision to
 /// bf16; sums stay f32. A product without batches takes bf16; what has no kernels of bf16 takes the rounded numbers
 /// as f32, in which each product of two is exact: the meaning is the same. How many there are, those of before too.

@@ -58,8 +58,8 @@ public:
     right.append({int64_t(op.getDepth()), int64_t(op.getColumns())});
     result.append({int64_t(op.getRows()), int64_t(op.getColumns())});
     Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
-    Value product = multiply(read(op.getLhs(), views[0], left), read(op.getRhs(), views[1], right),
-                             element);
+    Value product = multiply(numbers(read(op.getLhs(), views[0], left), op.getZeros(), 0),
+                             numbers(read(op.getRhs(), views[1], right), op.getZeros(), 1), element);
     Sizes flat = {this->product(ArrayRef(result).drop_back()), result.back()};
     IRMapping mapping;
     mapping.map(op.getBody().getArgument(0), reshape(product, flat));
@@ -122,9 +122,9 @@ public:
     if (op.getRounded())
       for (Value *side : {&image, &kernel})
         for (Type rounding : {Type(builder.getBF16Type()), Type(builder.getF32Type())})
-          *side = builder.create<stablehlo::ConvertOp>(
-              location, cast<RankedTensorType>(side->getType()).clone(rounding), *side);
-    state.addOperands({image, kernel});
+          if (auto given = cast<RankedTensorType>(side->getType()); given.getElementType() != rounding)
+            *side = builder.create<stablehlo::ConvertOp>(location, given.clone(rounding), *side);
+    state.addOperands({this->numbers(image, op.getZeros(), 0), this->numbers(kernel, op.getZeros(), 1)});
     state.addTypes(RankedTensorType::get(type.getShape(), element));
     state.addAttribute("window_strides", op.getStridesAttr());
     state.addAttribute("padding", padding);
@@ -188,6 +188,19 @@ public:
 
 private:
   /// Products of the matrices in the last two dimensions.
+  /// The numbers that integers of 8 bits stand for, in the 32 of their sums; others are what they are.
+  Value numbers(Value side, std::optional<ArrayRef<int64_t>> zeros, size_t which) {
+    auto type = cast<RankedTensorType>(side.getType());
+    if (!type.getElementType().isInteger(8))
+      return side;
+    auto wide = RankedTensorType::get(type.getShape(), builder.getI32Type());
+    Value made = builder.create<stablehlo::ConvertOp>(location, wide, side);
+    if (!zeros)
+      return made;
+    auto zero = DenseElementsAttr::get(wide, builder.getI32IntegerAttr(int32_t((*zeros)[which])));
+    return builder.create<stablehlo::SubtractOp>(location, made, builder.create<stablehlo::ConstantOp>(location, wide, zero));
+  }
+
   Value multiply(Value left, Value right, Type element) {
     auto leftType = cast<RankedTensorType>(left.getType()),
          rightType = cast<RankedTensorType>(right.getType());

@@ -109,8 +109,14 @@ DenseElementsAttr foldSplat(Operation *op) {
   return number.empty() ? DenseElementsAttr() : number[0].resizeSplat(type);
 }
 
+/// Indices that a kernel counts instead of reading them (`lower-to-device`).
+bool isCounted(Operation *op) {
+  return isa<stablehlo::IotaOp>(op) &&
+         llvm::any_of(op->getUsers(), [](Operation *user) { return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user); });
+}
+
 bool fold(Operation *op) {
-  if (isa<stablehlo::ConstantOp>(op) || op->getNumResults() == 0 || !isMemoryEffectFree(op) ||
+  if (isa<stablehlo::ConstantOp>(op) || isCounted(op) || op->getNumResults() == 0 || !isMemoryEffectFree(op) ||
       isa_and_nonnull<TirDialect>(op->getDialect()) ||
       op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
       isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,

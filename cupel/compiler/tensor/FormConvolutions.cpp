@@ -5,7 +5,9 @@
 #include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/IntegerSides.h"
 #include "cupel/compiler/tensor/Passes.h"
+#include "cupel/compiler/tensor/Windows.h"
 
 using namespace mlir;
 
@@ -16,26 +18,19 @@ namespace cupel::tir {
 
 namespace {
 
-using Dims = SmallVector<int64_t>;
+bool isHalf(Value value) {
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  return type.isBF16() || type.isF16();
+}
 
-bool isImage(Value value) {
+bool hasImageShape(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return (type.getRank() == 3 || type.getRank() == 4) && type.hasStaticShape() && !type.getEncoding() &&
-         type.getElementType().isF32() && type.getNumElements() > 0;
+         type.getNumElements() > 0;
 }
 
-bool areOnes(std::optional<ArrayRef<int64_t>> sizes) {
-  return !sizes || llvm::all_of(*sizes, [](int64_t size) { return size == 1; });
-}
-
-Dims orOnes(std::optional<ArrayRef<int64_t>> sizes, size_t count) {
-  return sizes ? Dims(*sizes) : Dims(count, 1);
-}
-
-Dims paddingOf(std::optional<DenseIntElementsAttr> padding, size_t count) {
-  if (!padding)
-    return Dims(2 * count, 0);
-  return Dims(padding->getValues<int64_t>());
+bool isImage(Value value) {
+  return hasImageShape(value) && cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
 Value transposed(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> order) {
@@ -49,13 +44,6 @@ Value restored(OpBuilder &builder, Location location, Value value, ArrayRef<int6
   Value back = transposed(builder, location, value, order);
   if (back != value)
     back.getDefiningOp()->setAttr(kLayoutAttr, builder.getUnitAttr());
-  return back;
-}
-
-Dims inverse(ArrayRef<int64_t> order) {
-  Dims back(order.size());
-  for (auto [i, d] : llvm::enumerate(order))
-    back[d] = i;
   return back;
 }
 
@@ -85,10 +73,9 @@ Dims asImage(ArrayRef<int64_t> sizes, bool isLine, ArrayRef<int64_t> height) {
 }
 
 /// The kernel as it is read: over height, width, channels of a group and filters.
-std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::ConvolutionOp op, bool isLine) {
+std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::ConvolutionOp op, Value kernel, bool isLine) {
   auto numbers = op.getDimensionNumbers();
   ArrayRef<int64_t> spatial = numbers.getKernelSpatialDimensions();
-  Value kernel = op.getRhs();
   if (std::optional<ArrayRef<bool>> reversal = op.getWindowReversal()) {
     Dims turned;
     for (auto [i, isTurned] : llvm::enumerate(*reversal))
@@ -114,11 +101,6 @@ std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::Convolution
   if (nest.collapse() && nest.sizes().size() == 4 && nest.readings()[0].valid.empty())
     return {nest.readings()[0].value, nest.view(0)};
   return {kernel, ViewAttr::get(op.getContext(), 0, strides, {}, {})};
-}
-
-bool isHalf(Value value) {
-  Type type = cast<RankedTensorType>(value.getType()).getElementType();
-  return type.isBF16() || type.isF16();
 }
 
 Value converted(OpBuilder &builder, Location location, Value value, Type element) {
@@ -154,21 +136,57 @@ stablehlo::ConvolutionOp widened(stablehlo::ConvolutionOp op) {
   return made;
 }
 
-/// What is rounded to bf16 in front of a convolution, where its kernel rounds as well on the way: that needs
-/// taps of many channels. Null where nothing is.
-Value beforeRounding(stablehlo::ConvolutionOp op) {
-  auto elementOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); };
-  auto wide = op.getLhs().getDefiningOp<stablehlo::ConvertOp>();
-  auto narrow = wide ? wide.getOperand().getDefiningOp<stablehlo::ConvertOp>() : stablehlo::ConvertOp();
-  if (!op->hasAttr(compiler::kNarrowedAttr) || !narrow || !elementOf(narrow.getResult()).isBF16() ||
-      !elementOf(narrow.getOperand()).isF32())
-    return {};
+Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+/// What a conversion from one type to another was made of, or null.
+Value convertedFrom(Value value, bool fromBf16) {
+  auto conversion = value.getDefiningOp<stablehlo::ConvertOp>();
+  bool isThat = conversion && (fromBf16 ? elementOf(conversion.getOperand()).isBF16() && elementOf(value).isF32()
+                                        : elementOf(conversion.getOperand()).isF32() && elementOf(value).isBF16());
+  return isThat ? conversion.getOperand() : Value();
+}
+
+/// Whether both sides are numbers of bf16 and the kernels for these take the shape: they need taps of many channels.
+bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
+  if (!op->hasAttr(compiler::kNarrowedAttr) &&
+      (!convertedFrom(op.getLhs(), true) || !convertedFrom(kernel, true) || compiler::asksForMore(op)))
+    return false;
   constexpr int64_t kFewChannels = 12, kSmallGroup = 16;
   int64_t channels = cast<RankedTensorType>(op.getLhs().getType())
                          .getDimSize(op.getDimensionNumbers().getInputFeatureDimension());
   auto groups = int64_t(op.getFeatureGroupCount());
   bool hasMany = groups == 1 ? channels > kFewChannels : channels / groups > kSmallGroup;
-  return hasMany && compiler::mayRewrite(op, "round-in-convolution") ? narrow.getOperand() : Value();
+  return hasMany && compiler::mayRewrite(op, "round-in-convolution");
+}
+
+/// The image of such a convolution: in bf16 if that is what there is, or what its maker can as well give; in f32,
+/// which the convolution rounds, if that is there anyway.
+Value imageBefore(Value value) {
+  Value narrow = convertedFrom(value, true);
+  Value wide = narrow ? convertedFrom(narrow, false) : Value();
+  bool isThere = wide && (isa<BlockArgument>(wide) || llvm::any_of(wide.getUsers(), [](Operation *user) {
+                            return user->getNumResults() != 1 || !convertedFrom(user->getResult(0), false);
+                          }));
+  return isThere ? wide : narrow ? narrow : value;
+}
+
+/// The kernel of such a convolution, before it was rounded, or widened: it is packed once.
+Value kernelBefore(Value value) {
+  Value narrow = convertedFrom(value, true);
+  Value wide = narrow ? convertedFrom(narrow, false) : Value();
+  return wide ? wide : narrow ? narrow : value;
+}
+
+/// With what is done to the elements of an argument done behind its transpose, so that one loop does both.
+Value transposedImage(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> order) {
+  auto conversion = value.getDefiningOp<stablehlo::ConvertOp>();
+  Value origin = value;
+  while (auto one = origin.getDefiningOp<stablehlo::ConvertOp>())
+    origin = one.getOperand();
+  if (!conversion || !isa<BlockArgument>(origin) || llvm::is_sorted(order))
+    return transposed(builder, location, value, order);
+  Value before = transposedImage(builder, location, conversion.getOperand(), order);
+  return converted(builder, conversion.getLoc(), before, elementOf(value));
 }
 
 /// Known before the program runs, or given to it: worth packing.
@@ -238,12 +256,23 @@ void formCorrelation(stablehlo::ConvolutionOp op) {
   op.erase();
 }
 
+/// Of images of integers of 8 bits, whose pixels lie side by side.
+std::optional<std::array<IntegerSide, 2>> sidesOfBytes(OpBuilder &builder, stablehlo::ConvolutionOp op) {
+  int64_t rank = cast<RankedTensorType>(op.getResult().getType()).getRank();
+  if ((rank != 3 && rank != 4) || !areOnes(op.getLhsDilation()))
+    return std::nullopt;
+  return integerSides(builder, op);
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
-  if (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult()) ||
-      op.getBatchGroupCount() != 1)
+  if (op.getBatchGroupCount() != 1)
     return;
-  if (isCorrelation(op) && compiler::mayRewrite(op, "correlation"))
+  OpBuilder builder(op);
+  std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(builder, op);
+  if (!bytes && (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult())))
+    return;
+  if (!bytes && isCorrelation(op) && compiler::mayRewrite(op, "correlation"))
     return formCorrelation(op);
   if (!compiler::mayRewrite(op, "convolution"))
     return;
@@ -259,10 +288,13 @@ void form(stablehlo::ConvolutionOp op) {
                   numbers.getInputFeatureDimension()),
        out = order(numbers.getOutputBatchDimension(), numbers.getOutputSpatialDimensions(),
                    numbers.getOutputFeatureDimension());
-  OpBuilder builder(op);
-  auto [kernel, view] = readKernel(builder, op, isLine);
-  Value unrounded = beforeRounding(op);
-  Value image = transposed(builder, op.getLoc(), unrounded ? unrounded : op.getLhs(), in);
+  auto [kernel, view] = readKernel(builder, op, bytes ? (*bytes)[1].value : op.getRhs(), isLine);
+  bool isOfBf16 = !bytes && multipliesBf16(op, kernel);
+  if (isOfBf16)
+    kernel = kernelBefore(kernel);
+  Value given = bytes ? (*bytes)[0].value : isOfBf16 ? imageBefore(op.getLhs()) : op.getLhs();
+  Value image = transposedImage(builder, op.getLoc(), given, in);
+  Type sum = bytes ? Type(builder.getI32Type()) : Type(builder.getF32Type());
   auto imageType = cast<RankedTensorType>(image.getType()),
        resultType = permuted(op.getResult(), out);
   auto withHeight = [&](ArrayRef<int64_t> shape) {
@@ -280,18 +312,17 @@ void form(stablehlo::ConvolutionOp op) {
     return builder.getDenseI64ArrayAttr(asImage(sizes, isLine, {1}));
   };
   auto convolution = builder.create<ConvolutionOp>(
-      op.getLoc(), RankedTensorType::get(withHeight(resultType.getShape()), builder.getF32Type()),
+      op.getLoc(), RankedTensorType::get(withHeight(resultType.getShape()), sum),
       image, kernel, ValueRange{}, sized(window), sized(orOnes(op.getWindowStrides(), rank)),
       builder.getDenseI64ArrayAttr(asImage(paddingOf(op.getPadding(), rank), isLine, {0, 0})),
       sized(orOnes(op.getRhsDilation(), rank)),
       areOnes(op.getLhsDilation()) ? DenseI64ArrayAttr() : sized(*op.getLhsDilation()),
       builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())),
-      unrounded ? builder.getUnitAttr() : UnitAttr(), builder.getArrayAttr({view}));
+      isOfBf16 ? builder.getUnitAttr() : UnitAttr(), bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), builder.getArrayAttr({view}));
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&convolution.getBody(), {},
-                                      {RankedTensorType::get({}, builder.getF32Type())},
-                                      {op.getLoc()});
+                                      {RankedTensorType::get({}, sum)}, {op.getLoc()});
     builder.create<YieldOp>(op.getLoc(), body->getArguments());
   }
   Value result =
@@ -302,7 +333,8 @@ void form(stablehlo::ConvolutionOp op) {
 
 void form(stablehlo::ReduceWindowOp op) {
   if (op.getInputs().size() != 1 || op.getWindowDimensions().size() != 4 ||
-      !isImage(op.getInputs()[0]) || !isImage(op.getResult(0)) ||
+      !(isImage(op.getInputs()[0]) || (hasImageShape(op.getInputs()[0]) && isHalf(op.getInputs()[0]))) ||
+      !hasImageShape(op.getResult(0)) || elementOf(op.getInputs()[0]) != elementOf(op.getResult(0)) ||
       !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()))
     return;
   Operation *combiner = simpleCombiner(op.getBody());
@@ -318,18 +350,27 @@ void form(stablehlo::ReduceWindowOp op) {
     bool isTrivial = window[d] == 1 && strides[d] == 1 && padding[2 * d] == 0 && padding[2 * d + 1] == 0;
     (isTrivial ? others : spatial).push_back(d);
   }
+  if (spatial.size() == 1) { // The neighbour has windows of one.
+    int64_t beside = spatial[0] == 3 ? 2 : spatial[0] + 1;
+    llvm::erase(others, beside);
+    spatial.push_back(beside);
+    llvm::sort(spatial);
+  }
   if (!isNeutral || spatial.size() != 2 || !compiler::mayRewrite(op, "pool"))
     return;
   Dims order = {others[0], spatial[0], spatial[1], others[1]};
   auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };
   OpBuilder builder(op);
-  Value image = transposed(builder, op.getLoc(), op.getInputs()[0], order);
+  // Windows of halves are combined in f32 and rounded once.
+  Value wide = converted(builder, op.getLoc(), op.getInputs()[0], builder.getF32Type());
+  Value image = transposed(builder, op.getLoc(), wide, order);
   Value pool = builder.create<PoolOp>(
-      op.getLoc(), permuted(op.getResult(0), order), image, isMax ? "maximum" : "add", pair(window),
+      op.getLoc(), permuted(op.getResult(0), order).clone(builder.getF32Type()), image, isMax ? "maximum" : "add", pair(window),
       pair(strides),
       Dims{padding[2 * spatial[0]], padding[2 * spatial[0] + 1], padding[2 * spatial[1]],
            padding[2 * spatial[1] + 1]});
-  op.getResult(0).replaceAllUsesWith(restored(builder, op.getLoc(), pool, inverse(order)));
+  Value back = restored(builder, op.getLoc(), pool, inverse(order));
+  op.getResult(0).replaceAllUsesWith(converted(builder, op.getLoc(), back, elementOf(op.getResult(0))));
   op.erase();
 }
 

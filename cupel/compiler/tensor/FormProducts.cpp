@@ -1,7 +1,9 @@
-// dot_general becomes products whose sides are read as they lie, through whatever moved them.
+// dot_general, of integers of 8 bits as well, becomes products whose sides are read as they lie, through whatever moved them.
 
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/IntegerSides.h"
 #include "cupel/compiler/tensor/OperationMarks.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -109,9 +111,34 @@ bool isPlainProduct(stablehlo::DotGeneralOp dot) {
          dot.getDotDimensionNumbers().getLhsBatchingDimensions().size() <= 4;
 }
 
-void form(stablehlo::DotGeneralOp dot) {
+/// Both sides as they were before they were widened from bf16: products of such numbers are the same, and there are
+/// kernels for them. Who asks for more than the default gets f32.
+void readBf16(stablehlo::DotGeneralOp dot, Side &left, Side &right) {
+  auto before = [](Value value) {
+    auto widening = value.getDefiningOp<stablehlo::ConvertOp>();
+    bool isBf16 = widening && cast<RankedTensorType>(widening.getOperand().getType()).getElementType().isBF16();
+    return isBf16 ? widening.getOperand() : Value();
+  };
+  Value narrowLeft = before(left.value), narrowRight = before(right.value);
+  if (!narrowLeft || !narrowRight || compiler::asksForMore(dot) ||
+      !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty() || !compiler::mayRewrite(dot, "read-bf16"))
+    return;
+  left.value = narrowLeft;
+  right.value = narrowRight;
+}
+
+/// Of integers of 8 bits, one matrix on each side.
+std::optional<std::array<IntegerSide, 2>> sidesOfBytes(stablehlo::DotGeneralOp dot) {
+  if (dot.getAlgorithm() || !dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty())
+    return std::nullopt;
+  OpBuilder builder(dot);
+  return integerSides(builder, dot);
+}
+
+/// `bytes` are the sides, where they are integers.
+void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>> bytes) {
   auto numbers = dot.getDotDimensionNumbers();
-  Value lhs = dot.getLhs(), rhs = dot.getRhs();
+  Value lhs = bytes ? (*bytes)[0].value : dot.getLhs(), rhs = bytes ? (*bytes)[1].value : dot.getRhs();
   ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions(),
                     rightBatch = numbers.getRhsBatchingDimensions(),
                     leftDepth = numbers.getLhsContractingDimensions(),
@@ -120,18 +147,20 @@ void form(stablehlo::DotGeneralOp dot) {
   OpBuilder builder(dot);
   Side left = readSide(builder, dot.getLoc(), lhs, leftBatch, rows, leftDepth),
        right = readSide(builder, dot.getLoc(), rhs, rightBatch, rightDepth, columns);
+  if (cast<RankedTensorType>(lhs.getType()).getElementType().isF32())
+    readBf16(dot, left, right);
   Dims batch;
   for (int64_t d : leftBatch)
     batch.push_back(cast<RankedTensorType>(lhs.getType()).getDimSize(d));
   auto product = builder.create<ProductOp>(
       dot.getLoc(), dot.getResult().getType(), left.value, right.value, ValueRange{}, batch,
       uint64_t(sizeOf(lhs, rows)), uint64_t(sizeOf(rhs, columns)), uint64_t(sizeOf(lhs, leftDepth)),
-      builder.getArrayAttr({left.view, right.view}));
-  Block *body = builder.createBlock(
-      &product.getBody(), {}, {RankedTensorType::get({}, builder.getF32Type())}, {dot.getLoc()});
-  // Sums are f32, whatever they are made of, and are rounded once.
+      bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), builder.getArrayAttr({left.view, right.view}));
+  Type sum = bytes ? Type(builder.getI32Type()) : Type(builder.getF32Type());
+  Block *body = builder.createBlock(&product.getBody(), {}, {RankedTensorType::get({}, sum)}, {dot.getLoc()});
+  // Sums of floats are f32, whatever they are made of, and are rounded once.
   Value element = body->getArgument(0);
-  if (!cast<RankedTensorType>(dot.getResult().getType()).getElementType().isF32())
+  if (!bytes && !cast<RankedTensorType>(dot.getResult().getType()).getElementType().isF32())
     element = builder.create<stablehlo::ConvertOp>(
         dot.getLoc(), RankedTensorType::get({}, builder.getBF16Type()), element);
   builder.create<YieldOp>(dot.getLoc(), element);
@@ -147,9 +176,11 @@ public:
         continue;
       Block &block = function.getBody().front();
       for (Operation *op : operationsOf(block))
-        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
-            dot && isPlainProduct(dot) && compiler::mayRewrite(dot, "product"))
-          form(dot);
+        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+          std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(dot);
+          if ((bytes || isPlainProduct(dot)) && compiler::mayRewrite(dot, "product"))
+            form(dot, bytes);
+        }
       eraseUnused(block);
     }
   }

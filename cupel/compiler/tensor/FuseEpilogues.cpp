@@ -19,6 +19,28 @@ Region &bodyOf(Operation *op) { return op->getRegion(0); }
 
 bool hasEpilogue(Operation *op) { return !bodyOf(op).front().without_terminator().empty(); }
 
+/// Whether all that is done to the sums of a product is to round them to bf16: more may follow.
+bool isOnlyRounded(Operation *op) {
+  Block &body = bodyOf(op).front();
+  return isa<ProductOp>(op) && llvm::hasSingleElement(body.without_terminator()) &&
+         isa<stablehlo::ConvertOp>(body.front()) && body.getNumArguments() == 1;
+}
+
+/// Kernels give f32, and bf16 where they do not give whole batches to others.
+bool isGiven(Operation *op, Type element) {
+  auto product = dyn_cast<ProductOp>(op);
+  return element.isF32() || (element.isBF16() && (!product || product.getBatch().empty()));
+}
+
+/// Puts the rounding of the sums in front of a body that begins with rounded ones.
+void roundFirst(Block &body) {
+  BlockArgument sum = body.getArgument(0);
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  auto rounded = builder.create<stablehlo::ConvertOp>(sum.getLoc(), sum.getType(), sum);
+  sum.replaceAllUsesExcept(rounded, rounded);
+  sum.setType(RankedTensorType::get({}, builder.getF32Type()));
+}
+
 void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
@@ -34,7 +56,9 @@ void fuse(Operation *op, Taken &taken) {
     Value result = group.cutToOneResult();
     if (!result || result == made)
       return;
-    if (!cast<RankedTensorType>(result.getType()).getElementType().isF32())
+    // What is made of integers is written by the epilogue itself, whatever it is.
+    Type element = cast<RankedTensorType>(result.getType()).getElementType();
+    if (!isGiven(op, element) && !type.getElementType().isInteger(32))
       continue;
     LoopNest nest({count / columns, columns}, {0, 1});
     ElementBody body(group, nest, op);
@@ -58,20 +82,22 @@ void fuse(Operation *op, Taken &taken) {
       fused = builder.create<ProductOp>(group.locationFrom(op), result.getType(), product.getLhs(),
                                         product.getRhs(), extras, product.getBatch(),
                                         product.getRows(), product.getColumns(), product.getDepth(),
-                                        builder.getArrayAttr(views));
+                                        product.getZerosAttr(), builder.getArrayAttr(views));
     } else {
       auto convolution = cast<ConvolutionOp>(op);
       // The pixels stay what they are; a reshape behind them is made again.
-      auto resultType = RankedTensorType::get(type.getShape(), builder.getF32Type());
+      auto resultType = type.clone(element);
       SmallVector<Attribute> views(convolution.getViews().getValue());
       llvm::append_range(views, body.views());
       fused = builder.create<ConvolutionOp>(
           group.locationFrom(op), resultType, convolution.getImage(), convolution.getKernel(), extras,
           convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
           convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
-          convolution.getRoundedAttr(), builder.getArrayAttr(views));
+          convolution.getRoundedAttr(), convolution.getZerosAttr(), builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
+    if (isOnlyRounded(op))
+      roundFirst(bodyOf(fused).front());
     Value value = fused->getResult(0);
     if (value.getType() != result.getType())
       value = builder.create<stablehlo::ReshapeOp>(op->getLoc(), result.getType(), value);
@@ -85,7 +111,7 @@ class FuseEpilogues : public impl::FuseEpiloguesBase<FuseEpilogues> {
 public:
   void runOnOperation() override {
     formGroups(getOperation(), [](Operation *op, Taken &taken) {
-      if (isa<ProductOp, ConvolutionOp>(op) && !hasEpilogue(op))
+      if (isa<ProductOp, ConvolutionOp>(op) && (!hasEpilogue(op) || isOnlyRounded(op)))
         fuse(op, taken);
     });
   }

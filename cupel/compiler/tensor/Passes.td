@@ -54,6 +54,13 @@ def NameFusions : TensorPass<"name-fusions"> {
   ];
 }
 
+def VolumesAsImages : TensorPass<"volumes-as-images"> {
+  let summary = "Bring convolutions and pools of three spatial dimensions to two, and pools of one";
+  let description = [{
+    Slices of a volume under a kernel become channels of an image; windows are folded over height and width and then over the depth.
+  }];
+}
+
 def JoinSummedGroups : TensorPass<"join-summed-groups"> {
   let summary = "Make one convolution of groups whose results are summed";
   let description = [{

@@ -322,10 +322,31 @@ LogicalResult tir::ReduceOp::verify() {
   return verifyElementBody(*this, getBody().front(), getInputs(), (*this)->getResults());
 }
 
+static bool isByte(Type type) { return type.isInteger(8); }
+
+/// Sides are of one type, or integers of 8 bits, of which what is zero is one.
+static LogicalResult verifySides(Operation *op, Value left, Value right, std::optional<ArrayRef<int64_t>> zeros) {
+  Type types[] = {elementOf(left), elementOf(right)};
+  if (types[0] != types[1] && !llvm::all_of(types, isByte))
+    return op->emitOpError("multiplies different element types");
+  if (!zeros)
+    return success();
+  if (zeros->size() != 2 || !llvm::all_of(types, isByte))
+    return op->emitOpError("takes zero points, one for each side, from integers of 8 bits alone");
+  for (auto [type, zero] : llvm::zip(types, *zeros)) {
+    int64_t least = type.isUnsignedInteger() ? 0 : -128;
+    if (zero < least || zero > least + 255)
+      return op->emitOpError("has a zero point that is none of its side's numbers");
+  }
+  return success();
+}
+
 /// The first argument of an epilogue is an element of what was computed.
 static LogicalResult verifyEpilogue(Operation *op, Block &body, Value lhs, ValueRange extras) {
-  // Sums of bf16 are f32.
-  Type sum = elementOf(lhs).isBF16() ? Float32Type::get(op->getContext()) : elementOf(lhs);
+  // Sums of bf16 are f32, those of bytes have 32 bits.
+  Type sum = elementOf(lhs).isBF16() ? Float32Type::get(op->getContext())
+             : isByte(elementOf(lhs)) ? IntegerType::get(op->getContext(), 32)
+                                      : elementOf(lhs);
   if (body.getNumArguments() == 0 ||
       failed(verifyArgument(op, body.getArgument(0), sum, std::nullopt)))
     return op->emitOpError("needs a body whose first argument is what was computed");
@@ -342,8 +363,8 @@ LogicalResult ProductOp::verify() {
       return failure();
   if (getViews().size() != getNumOperands())
     return emitOpError("needs a view for each operand");
-  if (elementOf(getLhs()) != elementOf(getRhs()))
-    return emitOpError("multiplies different element types");
+  if (failed(verifySides(*this, getLhs(), getRhs(), getZeros())))
+    return failure();
   int64_t allRows = rows;
   for (int64_t size : getBatch())
     allRows *= size;
@@ -450,10 +471,11 @@ LogicalResult tir::ConvolutionOp::verify() {
     if (result.getDimSize(i + 1) != expected)
       return emitOpError() << "gives " << expected << " windows, not " << result.getDimSize(i + 1);
   }
-  if (elementOf(getImage()) != elementOf(getKernel()))
-    return emitOpError("multiplies different element types");
-  if (getRounded() && !elementOf(getImage()).isF32())
-    return emitOpError("rounds numbers that are not f32");
+  if (!getRounded() && failed(verifySides(*this, getImage(), getKernel(), getZeros())))
+    return failure();
+  for (Value side : {getImage(), getKernel()})
+    if (getRounded() && !elementOf(side).isF32() && !elementOf(side).isBF16())
+      return emitOpError("rounds numbers that are neither f32 nor bf16");
   auto views = llvm::to_vector(getViews().getAsRange<ViewAttr>());
   if (failed(verifyView(*this, views[0], getKernel(),
                         {getWindow()[0], getWindow()[1], channels / groups, filters})))

@@ -112,16 +112,18 @@ def Tir_ProductOp : Tir_Op<"product", [Pure, IsolatedFromAbove, SingleBlock]> {
     first view reads `lhs` over batch, rows and depth, the second `rhs` over batch, depth and
     columns. The result lies row by row over batch, rows and columns; the other views read `extras`
     over all its rows, one below the other, and columns. The body takes the element of the product
-    (in f32 where the sides are bf16) and those of the extras, and yields the element of the result.
+    (in f32 where the sides are bf16) and those of the extras, and yields the element of the result. Sides may be
+    integers of 8 bits with or without sign, whose products are of 32 bits; `zeros` is what is taken from each
+    of their numbers.
   }];
   let arguments = (ins Hlo_Tensor:$lhs, Hlo_Tensor:$rhs, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$batch, I64Attr:$rows, I64Attr:$columns, I64Attr:$depth,
-      Tir_ViewArrayAttr:$views);
+      OptionalAttr<DenseI64ArrayAttr>:$zeros, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
     `(` $lhs `,` $rhs `)` (`with` `(` $extras^ `)`)? `batch` $batch `rows` $rows `columns` $columns `depth`
-      $depth `reading` $views attr-dict-with-keyword `:` functional-type(operands, $result) $body
+      $depth (`zeros` $zeros^)? `reading` $views attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;
 }
@@ -162,21 +164,22 @@ def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBl
     `image` is batch x height x width x channels, the result batch x height x width x filters. The
     first view reads `kernel` over the height and width of `window`, the channels of a group, and
     filters. `padding` is top, bottom, left, right. With `spread`, pixels of the image lie so far apart,
-    with zeros between them (a transposed convolution). With `rounded`, numbers of image and kernel, which are
-    f32, are rounded to bf16 on their way; sums stay f32. The other views read `extras` over pixels (batch x
+    with zeros between them (a transposed convolution). With `rounded`, numbers of image and kernel are
+    bf16, or f32 that is rounded to bf16 on its way; sums are f32. The other views read `extras` over pixels (batch x
     height x width of the result) and filters. The body takes the element of the convolution and those
-    of the extras.
+    of the extras. Image and kernel may be integers of 8 bits, as the sides of `tir.product`, with `zeros`; what
+    lies outside of the image adds nothing.
   }];
   let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilations, OptionalAttr<DenseI64ArrayAttr>:$spread, I64Attr:$groups,
-      UnitAttr:$rounded, Tir_ViewArrayAttr:$views);
+      UnitAttr:$rounded, OptionalAttr<DenseI64ArrayAttr>:$zeros, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
     `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
       `padding` $padding `dilations` $dilations (`spread` $spread^)? `groups` $groups
-      (`rounded` $rounded^)? `reading` $views
+      (`rounded` $rounded^)? (`zeros` $zeros^)? `reading` $views
       attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;

@@ -42,8 +42,9 @@ Value cumulative(HloBuilder &b, Value x, int64_t dimension, Fold fold) {
   if (H::rankOf(x) == 0 || H::countOf(x) == 0)
     return x;
   int64_t size = H::shapeOf(x)[dimension];
-  // A window over everything before is how compilers know a running sum; it costs a square.
-  if (size <= 512) {
+  // A window over everything before is how compilers know a running sum. Those that do not know it pay a square.
+  constexpr int64_t kLongest = 8192;
+  if (size <= kLongest) {
     HloBuilder::Window window;
     window.sizes.assign(H::rankOf(x), 1);
     window.low.assign(H::rankOf(x), 0);

@@ -50,6 +50,10 @@ mlir::Value mergeHeads(HloBuilder &b, mlir::Value x);
 mlir::Value rotate(HloBuilder &b, mlir::Value x, mlir::Value cosine, mlir::Value sine, int64_t size,
                    bool interleaved);
 
+/// A zero point or a limit in another type. Where it is one number that is known it is a constant of that type: what is
+/// left to be computed would hide it from kernels.
+mlir::Value convertPoint(HloBuilder &b, mlir::Value value, mlir::Type element);
+
 /// Rounded values moved by the zero point (which may be null) and held inside an integer type.
 mlir::Value quantizeTo(HloBuilder &b, mlir::Value rounded, mlir::Value zero, mlir::Type element);
 

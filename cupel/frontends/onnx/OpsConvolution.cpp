@@ -352,11 +352,11 @@ Status lowerConvInteger(Node &n) {
   ONNX_LET(s, sliding(n, n.shape(0).drop_front(2), Dims(n.shape(1).drop_front(2))));
   Value x = b.convert(n.in(0), b.i32()), w = b.convert(n.in(1), b.i32());
   if (n.has(2))
-    x = b.subtract(x, b.convert(b.reshape(n.in(2), {}), b.i32()));
+    x = b.subtract(x, convertPoint(b, b.reshape(n.in(2), {}), b.i32()));
   if (n.has(3)) {
     Dims shape(n.rank(1), 1);
     shape[0] = HloBuilder::countOf(n.in(3));
-    w = b.subtract(w, b.reshape(b.convert(n.in(3), b.i32()), shape));
+    w = b.subtract(w, b.reshape(convertPoint(b, n.in(3), b.i32()), shape));
   }
   HloBuilder::Convolution how{s.strides, s.low, s.high, {}, s.dilations, groups, false};
   n.out(0, b.convolution(x, w, how));
@@ -374,9 +374,9 @@ Status lowerQLinearConv(Node &n) {
   ONNX_LET(s, sliding(n, n.shape(0).drop_front(2), Dims(n.shape(3).drop_front(2))));
   Dims channel(rank, 1);
   channel[0] = HloBuilder::countOf(n.in(5));
-  Value x = b.subtract(b.convert(n.in(0), b.i32()), b.convert(b.reshape(n.in(2), {}), b.i32()));
+  Value x = b.subtract(b.convert(n.in(0), b.i32()), convertPoint(b, b.reshape(n.in(2), {}), b.i32()));
   Value w =
-      b.subtract(b.convert(n.in(3), b.i32()), b.reshape(b.convert(n.in(5), b.i32()), channel));
+      b.subtract(b.convert(n.in(3), b.i32()), b.reshape(convertPoint(b, n.in(5), b.i32()), channel));
   HloBuilder::Convolution how{s.strides, s.low, s.high, {}, s.dilations, groups, false};
   Value sum = b.convolution(x, w, how);
   ONNX_TRY(addBias(n, 8, sum));
@@ -386,9 +386,9 @@ Status lowerQLinearConv(Node &n) {
   else
     scale = b.reshape(scale, {});
   Value y = b.unary<stablehlo::RoundNearestEvenOp>(b.multiply(b.convert(sum, b.f32()), scale));
-  y = b.add(y, b.convert(b.reshape(n.in(7), {}), b.f32()));
+  y = b.add(y, convertPoint(b, b.reshape(n.in(7), {}), b.f32()));
   Type element = n.element(7);
-  Value low = b.convert(b.lowest(element), b.f32()), high = b.convert(b.highest(element), b.f32());
+  Value low = convertPoint(b, b.lowest(element), b.f32()), high = convertPoint(b, b.highest(element), b.f32());
   n.out(0, b.convert(b.clamp(low, y, high), element));
   return {};
 }

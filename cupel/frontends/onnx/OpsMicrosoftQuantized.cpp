@@ -28,7 +28,7 @@ Result<Value> dequantized(Node &n, size_t x) {
   ONNX_TRY(checkScalar(n, x + 2));
   Value value = b.convert(n.in(x), b.i32());
   if (n.has(x + 2))
-    value = b.subtract(value, b.reshape(b.convert(n.in(x + 2), b.i32()), {}));
+    value = b.subtract(value, convertPoint(b, b.reshape(n.in(x + 2), {}), b.i32()));
   return b.multiply(b.convert(value, b.f32()), b.reshape(b.convert(n.in(x + 1), b.f32()), {}));
 }
 

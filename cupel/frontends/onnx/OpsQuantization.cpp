@@ -3,15 +3,30 @@
 #include "cupel/frontends/onnx/CodedTypes.h"
 #include "cupel/frontends/onnx/Lowering.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace cupel::frontends::onnx_import {
 
 using namespace mlir;
 
+Value convertPoint(HloBuilder &b, Value value, Type element) {
+  Value from = value;
+  for (Operation *op; (op = from.getDefiningOp()) && op->hasTrait<stablehlo::MovesElements>() && op->getNumOperands() == 1;)
+    from = op->getOperand(0);
+  DenseIntElementsAttr numbers;
+  if (!matchPattern(from, m_Constant(&numbers)) || numbers.empty() || !numbers.isSplat() || numbers.getElementType().getIntOrFloatBitWidth() > 16)
+    return b.convert(value, element);
+  auto number = numbers.getSplatValue<APInt>();
+  bool isUnsigned = cast<IntegerType>(numbers.getElementType()).isUnsigned();
+  return b.splat(isUnsigned ? double(number.getZExtValue()) : double(number.getSExtValue()), element,
+                 Dims(HloBuilder::shapeOf(value)));
+}
+
 Value quantizeTo(HloBuilder &b, Value rounded, Value zero, Type element) {
   Type wide = HloBuilder::elementOf(rounded);
   if (zero)
-    rounded = b.add(rounded, b.convert(zero, wide));
-  Value low = b.convert(b.lowest(element), wide), high = b.convert(b.highest(element), wide);
+    rounded = b.add(rounded, convertPoint(b, zero, wide));
+  Value low = convertPoint(b, b.lowest(element), wide), high = convertPoint(b, b.highest(element), wide);
   return castValue(b, b.clamp(low, rounded, high), element, true);
 }
 
@@ -109,7 +124,7 @@ Status lowerDequantize(Node &n) {
   x = b.convert(x, inner);
   if (n.has(2)) {
     ONNX_LET(zero, spread(n, n.in(0), decoded(n, 2)));
-    x = b.subtract(x, b.convert(zero, inner));
+    x = b.subtract(x, convertPoint(b, zero, inner));
   }
   n.out(0, b.convert(b.multiply(b.convert(x, b.f32()), b.convert(scale, b.f32())), element));
   return {};
@@ -158,12 +173,12 @@ Status lowerMatMulInteger(Node &n) {
   HloBuilder &b = n.b;
   Value x = b.convert(n.in(0), b.i32()), y = b.convert(n.in(1), b.i32());
   if (n.has(2)) {
-    Value zero = b.convert(rowOrColumn(b, n.in(2), true), b.i32());
+    Value zero = convertPoint(b, rowOrColumn(b, n.in(2), true), b.i32());
     ONNX_TRY(n.checkBroadcast(x, zero));
     x = b.subtract(x, zero);
   }
   if (n.has(3)) {
-    Value zero = b.convert(rowOrColumn(b, n.in(3), false), b.i32());
+    Value zero = convertPoint(b, rowOrColumn(b, n.in(3), false), b.i32());
     ONNX_TRY(n.checkBroadcast(y, zero));
     y = b.subtract(y, zero);
   }
@@ -177,7 +192,7 @@ Status lowerQLinearMatMul(Node &n) {
   HloBuilder &b = n.b;
   auto moved = [&](size_t operand, size_t zero, bool row) {
     return b.subtract(b.convert(n.in(operand), b.i32()),
-                      b.convert(rowOrColumn(b, n.in(zero), row), b.i32()));
+                      convertPoint(b, rowOrColumn(b, n.in(zero), row), b.i32()));
   };
   for (auto [operand, zero, row] : {std::tuple{0, 2, true}, std::tuple{3, 5, false}})
     ONNX_TRY(n.checkBroadcast(n.in(operand), rowOrColumn(b, n.in(zero), row)));

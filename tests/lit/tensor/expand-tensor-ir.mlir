@@ -34,3 +34,18 @@ func.func @rounded(%x: tensor<1x3x3x2xf32>, %w: tensor<2x2x2x4xf32>) -> tensor<1
   }
   return %0 : tensor<1x2x2x4xf32>
 }
+
+// What is bf16 already is widened.
+// CHECK-LABEL: func.func @narrow
+// CHECK: %[[I:.*]] = stablehlo.convert %arg0 : (tensor<1x3x3x2xbf16>) -> tensor<1x3x3x2xf32>
+// CHECK: stablehlo.convert %{{.*}} : (tensor<2x2x2x4xf32>) -> tensor<2x2x2x4xbf16>
+// CHECK: stablehlo.convolution(%[[I]], {{.*}} -> tensor<1x2x2x4xf32>
+// CHECK: stablehlo.convert {{.*}} -> tensor<4x4xbf16>
+func.func @narrow(%x: tensor<1x3x3x2xbf16>, %w: tensor<2x2x2x4xf32>) -> tensor<1x2x2x4xbf16> {
+  %0 = tir.convolution(%x, %w) window [2, 2] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 rounded reading [#tir.view<0, [16, 8, 4, 1]>] : (tensor<1x3x3x2xbf16>, tensor<2x2x2x4xf32>) -> tensor<1x2x2x4xbf16> {
+  ^bb0(%e: tensor<f32>):
+    %n = stablehlo.convert %e : (tensor<f32>) -> tensor<bf16>
+    tir.yield %n : tensor<bf16>
+  }
+  return %0 : tensor<1x2x2x4xbf16>
+}

@@ -88,3 +88,50 @@ func.func @no_gradient(%x: tensor<6x2x9x8xf32>, %y: tensor<8x2x9x8xf32>, %z: ten
   %2 = stablehlo.convolution(%x, %h) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {lhs_dilate = [2, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<6x2x9x8xf32>, tensor<8x2x9x8xf32>) -> tensor<6x8x9x1xf32>
   return %0, %1, %2 : tensor<6x8x1x1xf32>, tensor<6x8x1x1xf32>, tensor<6x8x9x1xf32>
 }
+
+// What is computed and rounded is read in bf16, so that its maker can give it so; f32 that others need as well is rounded
+// on the way. Kernels are packed from what they were.
+// CHECK-LABEL: func.func @narrow
+// CHECK: %[[T:.*]] = stablehlo.tanh
+// CHECK: %[[N:.*]] = stablehlo.convert %[[T]] : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
+// CHECK: %[[E:.*]] = stablehlo.exponential
+// CHECK: tir.convolution(%[[N]], %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+// CHECK: tir.convolution(%[[E]], %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+func.func @narrow(%x: tensor<1x6x6x16xf32>, %w: tensor<3x3x16x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x6x6x16xf32>) {
+  %t = stablehlo.tanh %x : tensor<1x6x6x16xf32>
+  %0 = stablehlo.convert %t : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
+  %e = stablehlo.exponential %x : tensor<1x6x6x16xf32>
+  %2 = stablehlo.convert %e : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
+  %3 = stablehlo.convert %2 : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
+  %4 = stablehlo.convert %w : (tensor<3x3x16x8xf32>) -> tensor<3x3x16x8xbf16>
+  %5 = stablehlo.convert %4 : (tensor<3x3x16x8xbf16>) -> tensor<3x3x16x8xf32>
+  %6 = stablehlo.convolution(%1, %5) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+  %7 = stablehlo.convolution(%3, %5) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+  return %6, %7, %e : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x6x6x16xf32>
+}
+
+// Written in bf16: sums are f32 and rounded once. Who asks for more gets f32. An argument of few channels is widened
+// where it is transposed. Windows are combined in f32.
+// CHECK-LABEL: func.func @written
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %arg2
+// CHECK: %[[W:.*]] = stablehlo.convert %[[T]] : (tensor<1x6x6x3xbf16>) -> tensor<1x6x6x3xf32>
+// CHECK: tir.convolution(%[[W]], {{.*}} groups 1 reading
+// CHECK: tir.convolution({{.*}} groups 1 reading {{.*}} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>)
+// CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x16xf32>) -> tensor<1x5x5x16xf32>
+// CHECK: stablehlo.convert {{.*}} -> tensor<1x5x5x16xbf16>
+func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: tensor<1x3x6x6xbf16>, %v: tensor<3x3x3x8xbf16>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xbf16>
+  %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x6x6xbf16>, tensor<3x3x3x8xbf16>) -> tensor<1x4x4x8xbf16>
+  %2 = stablehlo.convert %x : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
+  %3 = stablehlo.convert %w : (tensor<3x3x16x8xbf16>) -> tensor<3x3x16x8xf32>
+  %4 = stablehlo.convolution(%2, %3) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
+  %low = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %5 = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %m = stablehlo.maximum %a, %b : tensor<bf16>
+    stablehlo.return %m : tensor<bf16>
+  }) : (tensor<1x6x6x16xbf16>, tensor<bf16>) -> tensor<1x5x5x16xbf16>
+  return %0, %1, %4, %5 : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>
+}

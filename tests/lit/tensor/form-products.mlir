@@ -45,3 +45,17 @@ func.func @main(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>) -> (tensor<4x8xbf16>
   %1 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xf32>
   return %0, %1 : tensor<4x8xbf16>, tensor<4x8xf32>
 }
+
+// -----
+
+// What was widened from bf16 is read as it was; who asks for more gets f32, and batches are left to attention.
+// CHECK: tir.product(%arg0, %arg1) {{.*}} : (tensor<4x6xbf16>, tensor<8x6xbf16>) -> tensor<4x8xf32>
+// CHECK: tir.product({{.*}} : (tensor<4x6xf32>, tensor<8x6xf32>) -> tensor<4x8xf32>
+func.func @main(%x: tensor<4x6xbf16>, %w: tensor<8x6xbf16>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = stablehlo.convert %x : (tensor<4x6xbf16>) -> tensor<4x6xf32>
+  %1 = stablehlo.convert %w : (tensor<8x6xbf16>) -> tensor<8x6xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
+  %3 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %4 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  return %3, %4 : tensor<4x8xf32>, tensor<4x8xf32>
+}

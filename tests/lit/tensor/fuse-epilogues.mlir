@@ -31,3 +31,36 @@ func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %r: tensor<4x8xf32>) -
   %2 = stablehlo.tanh %1 : tensor<4x8xf32>
   return %1, %2 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A result in bf16 is rounded while it is at hand, also behind a product that rounds.
+// CHECK: tir.product({{.*}} -> tensor<4x8xbf16>
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>):
+// CHECK: %[[T:.*]] = stablehlo.tanh %[[S]] : tensor<f32>
+// CHECK: %[[R:.*]] = stablehlo.convert %[[T]] : (tensor<f32>) -> tensor<bf16>
+// CHECK: tir.yield %[[R]] : tensor<bf16>
+// CHECK: tir.product({{.*}} -> tensor<4x8xbf16>
+// CHECK-NEXT: ^bb0(%[[S:.*]]: tensor<f32>):
+// CHECK: %[[R:.*]] = stablehlo.convert %[[S]] : (tensor<f32>) -> tensor<bf16>
+// CHECK: %[[T:.*]] = stablehlo.tanh %[[R]] : tensor<bf16>
+// CHECK: tir.yield %[[T]] : tensor<bf16>
+func.func @main(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>) -> (tensor<4x8xbf16>, tensor<4x8xbf16>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xf32>
+  %1 = stablehlo.tanh %0 : tensor<4x8xf32>
+  %2 = stablehlo.convert %1 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  %3 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xbf16>, tensor<6x8xbf16>) -> tensor<4x8xbf16>
+  %4 = stablehlo.tanh %3 : tensor<4x8xbf16>
+  return %2, %4 : tensor<4x8xbf16>, tensor<4x8xbf16>
+}
+
+// -----
+
+// Batches give f32.
+// CHECK: tir.product({{.*}} -> tensor<2x4x8xf32>
+// CHECK: stablehlo.convert {{.*}} -> tensor<2x4x8xbf16>
+func.func @main(%x: tensor<2x4x6xf32>, %w: tensor<2x6x8xf32>) -> tensor<2x4x8xbf16> {
+  %0 = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x4x6xf32>, tensor<2x6x8xf32>) -> tensor<2x4x8xf32>
+  %1 = stablehlo.convert %0 : (tensor<2x4x8xf32>) -> tensor<2x4x8xbf16>
+  return %1 : tensor<2x4x8xbf16>
+}

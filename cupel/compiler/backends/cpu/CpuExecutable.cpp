@@ -76,7 +76,7 @@ std::optional<runtime::TraceRecord> CpuExecutable::trace() const {
     record = trace.describe();
     for (size_t i = 0; i < record->commands.size(); ++i) {
       dev::LaunchOp launch = launches[trace.launchOf(i)];
-      mlir::Operation &op = launch.getBody().front().front();
+      mlir::Operation &op = dev::workOf(launch);
       record->commands[i].operation = op.hasTrait<mlir::OpTrait::IsTerminator>()
                                           ? "copy"
                                           : tir::computedBy(op).getName().getStringRef().str();

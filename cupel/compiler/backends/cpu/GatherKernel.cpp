@@ -56,6 +56,14 @@ public:
       count *= to[d];
       ++batch;
     }
+    // Elements of the inmost dimension, for all others: rows are what is walked, and places are looked up once.
+    int64_t inmost = int64_t(from.size()) - 1;
+    bool takesAllOthers = inmost >= 0 && numbers.getStartIndexMap() == ArrayRef(inmost) && numbers.getCollapsedSliceDims() == ArrayRef(inmost) &&
+                          op.getSliceSizes().drop_back() == from.drop_back() && llvm::is_sorted(numbers.getOffsetDims());
+    if (takesAllOthers && batches.size() == 1 && batches[0].to == element && llvm::isPowerOf2_64(uint64_t(element)) && element <= 8) {
+      rows = box.bytes() / element;
+      rowLength = from.back();
+    }
     for (auto [k, d] : llvm::enumerate(numbers.getStartIndexMap()))
       parts.push_back({vectorDim < int64_t(at.size()) ? int64_t(k) * atSteps[vectorDim] : 0,
                        from[d] - op.getSliceSizes()[d], fromSteps[d] * element});
@@ -65,6 +73,8 @@ public:
              std::span<std::byte *const> writes) const override {
     if (count == 0 || box.bytes() == 0)
       return {};
+    if (rows > 1)
+      return runByRows(reads, writes);
     // More than caches hold is written past them, so that nothing is read only to be written over.
     bool isStreamed = isRow && count * box.bytes() >= kLarge && box.bytes() % kLine == 0 &&
                       reinterpret_cast<uintptr_t>(writes[0]) % kLine == 0;
@@ -84,6 +94,36 @@ public:
   }
 
 private:
+  Status runByRows(std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const {
+    AlignedMemory memory(count * int64_t(sizeof(int64_t)));
+    auto *places = static_cast<int64_t *>(memory.get());
+    if (!places)
+      return Error{ErrorCode::OutOfMemory, "there is no memory to gather with"};
+    for (int64_t i = 0; i < count; ++i)
+      places[i] = std::clamp<int64_t>(index.read(reads[indices], i * batches[0].index), 0, parts[0].last);
+    double one = 2 + double(count) * 0.5;
+    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
+      int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
+      switch (element) {
+      case 1: return pickInRows<uint8_t>(reads[operand], places, begin, end, writes[0]);
+      case 2: return pickInRows<uint16_t>(reads[operand], places, begin, end, writes[0]);
+      case 4: return pickInRows<uint32_t>(reads[operand], places, begin, end, writes[0]);
+      default: return pickInRows<uint64_t>(reads[operand], places, begin, end, writes[0]);
+      }
+    });
+    return {};
+  }
+  template <typename T>
+  void pickInRows(const std::byte *from, const int64_t *places, int64_t begin, int64_t end, std::byte *to) const {
+    for (int64_t row = begin; row < end; ++row) {
+      const T *source = reinterpret_cast<const T *>(from) + row * rowLength;
+      T *target = reinterpret_cast<T *>(to) + row * count;
+      for (int64_t i = 0; i < count; ++i)
+        target[i] = source[places[i]];
+    }
+  }
+
   static constexpr int64_t kLine = 64, kLarge = int64_t{12} << 20; // Bytes.
 
   /// Rows that have been found but not copied: their first lines are on their way meanwhile.
@@ -168,6 +208,7 @@ private:
   unsigned operand, indices;
   BoxCopy box;
   bool isOneWord = false, isRow = false;
+  int64_t rows = 0, rowLength = 0; // Where elements of rows are picked.
   std::vector<Batch> batches;
   std::vector<Part> parts; // Of an index vector.
 };

@@ -265,7 +265,7 @@ private:
 } // namespace
 
 Result<KernelPointer> integerKernel(dev::LaunchOp launch) {
-  Operation *op = &launch.getBody().front().front();
+  Operation *op = &dev::workOf(launch);
   Error refusal{ErrorCode::Unsupported, "its elements are no integers of up to 32 bits"};
   std::optional<IntegerType> left = integerTypeOf(op->getOperand(0)),
                              right = integerTypeOf(op->getOperand(1)),

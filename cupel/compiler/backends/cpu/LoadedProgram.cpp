@@ -42,8 +42,7 @@ LoadedProgram::Memory LoadedProgram::takeFrame() const {
   auto bytes = size_t(frameBytes());
   size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
   bytes = (bytes + alignment - 1) / alignment * alignment;
-  constexpr size_t kAskedFrom = size_t{1} << 28; // As tensors do.
-  if (bytes >= kAskedFrom && bytes > availableMemory().value_or(bytes))
+  if (!hasRoomFor(bytes))
     return nullptr;
   Memory memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
 #if defined(MADV_HUGEPAGE)
@@ -66,7 +65,7 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   contents.brief += kernel->isBrief();
   if (kernel->isFallback()) {
     ++contents.fallbacks;
-    Operation &inner = tir::computedBy(launch.getBody().front().front());
+    Operation &inner = tir::computedBy(dev::workOf(launch));
     ++contents.fallbackOps[inner.getName().getStringRef().str()];
     if (contents.firstFallback.empty())
       contents.firstFallback = inner.getName().getStringRef().str() + " at " +

@@ -56,7 +56,7 @@ public:
     Block &body = launch.getBody().front();
     if (body.without_terminator().empty())
       return copy();
-    return llvm::TypeSwitch<Operation *, std::optional<Step>>(&body.front())
+    return llvm::TypeSwitch<Operation *, std::optional<Step>>(&dev::workOf(launch))
         .Case<tir::MapOp, tir::RowOp, tir::ReduceOp, stablehlo::DynamicSliceOp,
               stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>([&](auto op) { return step(op); })
         .Default([](Operation *) { return std::nullopt; });

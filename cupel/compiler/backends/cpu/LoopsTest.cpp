@@ -149,6 +149,14 @@ const Loop kLoops[] = {
     %y = stablehlo.divide %e, %b : tensor<3x21xf32>
     %z = stablehlo.tanh %y : tensor<3x21xf32>
 )", .yielded = ", %z", .isExact = false},
+    {.name = "functions of few numbers", .arguments = "%a: tensor<3xf32>", .types = "tensor<3xf32>", .inits = ", %x = %a",
+     .body = R"(    %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+    %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %m = stablehlo.multiply %b, %a : tensor<3xf32>
+    %t = stablehlo.tanh %m : tensor<3xf32>
+    %e = stablehlo.exponential %t : tensor<3xf32>
+    %z = stablehlo.subtract %e, %x : tensor<3xf32>
+)", .yielded = ", %z", .isExact = false},
 };
 
 std::string completeTextOf(const Loop &loop) {

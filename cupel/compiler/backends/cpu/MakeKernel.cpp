@@ -6,6 +6,7 @@
 #include "cupel/compiler/backends/cpu/FftKernel.h"
 #include "cupel/compiler/backends/cpu/IntegerKernel.h"
 #include "cupel/compiler/backends/cpu/MoveKernel.h"
+#include "cupel/compiler/backends/cpu/PickKernel.h"
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 #include "cupel/compiler/backends/cpu/ScanKernel.h"
 #include "cupel/compiler/backends/cpu/ScatterKernel.h"
@@ -50,7 +51,7 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
       bytes.push_back(size_t(*dev::byteSizeOf(type)));
     return KernelPointer(std::make_unique<CopyKernel>(std::move(bytes)));
   }
-  Operation *op = &body.front();
+  Operation *op = &dev::workOf(launch);
   if (isa<tir::OnReferenceOp>(op)) // Somebody asked for it.
     return referenceKernel(launch, functions);
   Result<KernelPointer> kernel = Error{ErrorCode::Unsupported, "there is no kernel for it"};
@@ -70,6 +71,8 @@ Result<KernelPointer> makeKernel(dev::LaunchOp launch, mlir::ModuleOp functions,
     kernel = integerKernel(launch);
   else if (auto sort = dyn_cast<stablehlo::SortOp>(op))
     kernel = sortKernel(sort);
+  else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+    kernel = pickKernel(reduce);
   else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
     kernel = scanKernel(launch);
     if (!kernel && kernel.error().code == ErrorCode::Unsupported)

@@ -107,6 +107,124 @@ TEST(OwnKernelsTest, SortsByOneKeyAreStableAndPutSpecialNumbersWhereTheyBelong) 
     }
 }
 
+/// NaN counts as the largest, as torch has it, and of equal elements the one that stands first: `direction` GT or LT.
+std::string nanIsLargest(const std::string &element, const char *direction, const char *p, const char *q) {
+  std::string t = " : (tensor<" + element + ">, tensor<" + element + ">) -> tensor<i1>\n", l = " : tensor<i1>\n";
+  bool isFirst = std::string_view(direction) == "GT";
+  std::string nan = isFirst ? p : q, other = isFirst ? q : p;
+  return std::string("    %g = stablehlo.compare ") + direction + ", " + p + ", " + q + t + "    %n = stablehlo.compare NE, " + nan + ", " + nan + t +
+         "    %o = stablehlo.compare EQ, " + other + ", " + other + t + "    %w = stablehlo.and %n, %o" + l + "    %c = stablehlo.or %g, %w" + l;
+}
+
+TEST(OwnKernelsTest, SortsKnowOrdersHoweverTheyAreWritten) {
+  for (const char *shape : {"7x5", "3x600", "2x9000"})
+    for (const char *direction : {"LT", "GT"})
+      for (const char *element : {"f32", "bf16"})
+        for (int dimension : {0, 1})
+          expectOwnKernel(sortOf(shape, element, nanIsLargest(element, direction, "%p", "%q"), dimension));
+  // By exclusive or and select: (p > q) xor false, if p is p, else false.
+  expectOwnKernel(sortOf("3x50", "i32",
+                         "    %f = stablehlo.constant dense<false> : tensor<i1>\n"
+                         "    %e = stablehlo.compare EQ, %p, %p : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                         "    %g = stablehlo.compare GT, %p, %q : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                         "    %x = stablehlo.xor %g, %f : tensor<i1>\n"
+                         "    %c = stablehlo.select %e, %x, %f : tensor<i1>, tensor<i1>\n",
+                         1));
+}
+
+TEST(OwnKernelsTest, SortsCountTheirIndicesAndFindTheFirstFew) {
+  for (const char *length : {"40", "3000", "20000"})
+    for (const char *direction : {"LT", "GT"})
+      for (int first : {1, 4, 37}) {
+        std::string t = std::string("tensor<3x") + length + "xf32>", i = std::string("tensor<3x") + length + "xi64>",
+                    few = "3x" + std::to_string(first), cut = " [0:3, 0:" + std::to_string(first) + "] : ";
+        expectOwnKernel("func.func @main(%a: " + t + ") -> (tensor<" + few + "xf32>, tensor<" + few + "xi64>) {\n  %i = stablehlo.iota dim = 1 : " + i +
+                        "\n  %0:2 = \"stablehlo.sort\"(%a, %i) <{dimension = 1 : i64, is_stable = true}> ({\n"
+                        "  ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<i64>, %s: tensor<i64>):\n" +
+                        nanIsLargest("f32", direction, "%p", "%q") + "    stablehlo.return %c : tensor<i1>\n  }) : (" + t + ", " + i + ") -> (" + t +
+                        ", " + i + ")\n  %1 = stablehlo.slice %0#0" + cut + "(" + t + ") -> tensor<" + few + "xf32>\n  %2 = stablehlo.slice %0#1" + cut + "(" +
+                        i + ") -> tensor<" + few + "xi64>\n  return %1, %2 : tensor<" + few + "xf32>, tensor<" + few + "xi64>\n}\n");
+      }
+}
+
+/// Where lines are largest (GT) or smallest: as torch writes it, with the place that stands first of equal ones; or as JAX does.
+std::string pickOf(const std::string &sizes, int dimension, const std::string &result, const std::string &element, const std::string &place,
+                   const char *direction, bool isOfJax, const std::string &initial) {
+  std::string e = "tensor<" + element + ">", n = "tensor<" + place + ">", x = "tensor<" + sizes + "x" + element + ">", i = "tensor<" + sizes + "x" + place + ">",
+              te = " : (" + e + ", " + e + ") -> tensor<i1>\n", tn = " : (" + n + ", " + n + ") -> tensor<i1>\n", l = " : tensor<i1>\n";
+  std::string body = std::string("    %g = stablehlo.compare ") + direction + ", %p, %r" + te + "    %n = stablehlo.compare NE, %p, %p" + te;
+  if (isOfJax)
+    body += "    %v = stablehlo.or %g, %n" + l + "    %e = stablehlo.compare EQ, %p, %r" + te + "    %i = stablehlo.compare LT, %q, %s" + tn +
+            "    %t = stablehlo.and %e, %i" + l + "    %c = stablehlo.or %v, %t" + l;
+  else
+    body += "    %m = stablehlo.compare EQ, %r, %r" + te + "    %b = stablehlo.and %n, %m" + l + "    %h = stablehlo.or %g, %b" + l +
+            "    %o = stablehlo.not %m" + l + "    %w = stablehlo.and %n, %o" + l + "    %e = stablehlo.compare EQ, %p, %r" + te +
+            "    %y = stablehlo.or %e, %w" + l + "    %i = stablehlo.compare LT, %q, %s" + tn + "    %t = stablehlo.and %y, %i" + l +
+            "    %v = stablehlo.or %h, %t" + l + "    %c = stablehlo.or %v, %t" + l;
+  return "func.func @main(%a: " + x + ") -> (tensor<" + result + element + ">, tensor<" + result + place + ">) {\n  %x = stablehlo.constant dense<" + initial +
+         "> : " + e + "\n  %z = stablehlo.constant dense<0> : " + n + "\n  %k = stablehlo.iota dim = " + std::to_string(dimension) + " : " + i +
+         "\n  %0:2 = stablehlo.reduce(%a init: %x), (%k init: %z) across dimensions = [" + std::to_string(dimension) + "] : (" + x + ", " + i + ", " + e + ", " + n +
+         ") -> (tensor<" + result + element + ">, tensor<" + result + place + ">)\n   reducer(%p: " + e + ", %r: " + e + ") (%q: " + n + ", %s: " + n + ") {\n" +
+         body + "    %1 = stablehlo.select %v, %p, %r : tensor<i1>, " + e + "\n    %2 = stablehlo.select %c, %q, %s : tensor<i1>, " + n +
+         "\n    stablehlo.return %1, %2 : " + e + ", " + n + "\n  }\n  return %0#0, %0#1 : tensor<" + result + element + ">, tensor<" + result + place + ">\n}\n";
+}
+
+TEST(OwnKernelsTest, ReductionsThatPickAnElementKnowItsPlace) {
+  for (bool isOfJax : {false, true})
+    for (const char *direction : {"GT", "LT"}) {
+      std::string initial = std::string_view(direction) == "GT" ? "0xFF800000" : "0x7F800000";
+      for (bool isTame : {true, false}) {
+        // Of zeros of both signs either is the largest: elements are looked at where there are none.
+        expectOwnKernel(pickOf("5x700", 1, "5x", "f32", "i64", direction, isOfJax, initial), isTame);
+        expectOwnKernel(pickOf("300x7", 0, "7x", "f32", "i32", direction, isOfJax, initial), isTame);
+        expectOwnKernel(pickOf("3x40x300", 1, "3x300x", "f32", "ui32", direction, isOfJax, initial), isTame);
+      }
+      expectOwnKernel(pickOf("1000", 0, "", "i32", "i64", direction, isOfJax, std::string_view(direction) == "GT" ? "-2147483648" : "2147483647"));
+      expectOwnKernel(pickOf("4x0", 1, "4x", "f32", "i64", direction, isOfJax, initial));
+    }
+}
+
+TEST(OwnKernelsTest, GathersOfElementsOfRowsClampTheirPlaces) {
+  for (const char *element : {"f32", "bf16", "i64", "ui8"}) {
+    std::string x = std::string("tensor<3x5x40x") + element + ">", y = std::string("tensor<3x5x90x") + element + ">";
+    expectOwnKernel("func.func @main(%a: " + x + ", %i: tensor<90x1xi32>) -> " + y + " {\n  %0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = "
+                    "#stablehlo.gather<offset_dims = [0, 1], collapsed_slice_dims = [2], start_index_map = [2], index_vector_dim = 1>, "
+                    "slice_sizes = array<i64: 3, 5, 1>}> : (" + x + ", tensor<90x1xi32>) -> " + y + "\n  return %0 : " + y + "\n}\n");
+  }
+}
+
+TEST(OwnKernelsTest, ConvolutionsAndPoolsOfVolumes) {
+  for (const char *window : {"stride = [1, 1, 1], pad = [[1, 1], [1, 1], [1, 1]]", "stride = [2, 1, 2], pad = [[0, 2], [1, 0], [-1, 1]], rhs_dilate = [2, 1, 1]",
+                             "stride = [1, 2, 1], pad = [[2, 1], [0, 0], [1, 1]], lhs_dilate = [2, 2, 1], reverse = [true, false, true]"})
+    for (int groups : {1, 2}) {
+      std::string text = std::string("func.func @main(%x: tensor<2x4x7x6x9xf32>, %k: tensor<6x") + std::to_string(4 / groups) +
+                         "x3x2x3xf32>) -> tensor<RESULTxf32> {\n  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1, 2]x[o, i, 0, 1, 2]->[b, f, 0, 1, 2], window = {" +
+                         window + "} {batch_group_count = 1 : i64, feature_group_count = " + std::to_string(groups) +
+                         " : i64} : (tensor<2x4x7x6x9xf32>, tensor<6x" + std::to_string(4 / groups) + "x3x2x3xf32>) -> tensor<RESULTxf32>\n  return %0 : tensor<RESULTxf32>\n}\n";
+      const char *result = std::strstr(window, "lhs_dilate") ? "2x6x14x5x9" : std::strstr(window, "rhs_dilate") ? "2x6x3x6x4" : "2x6x7x7x9";
+      for (size_t at; (at = text.find("RESULT")) != std::string::npos;)
+        text.replace(at, 6, result);
+      expectOwnKernel(text, /*isTame=*/true);
+    }
+  for (const char *fold : {"maximum", "add"}) {
+    std::string init = std::string_view(fold) == "add" ? "0.0" : "0xFF800000";
+    auto pool = [&](const std::string &from, const std::string &to, const std::string &rest) {
+      return "func.func @main(%x: tensor<" + from + "xf32>) -> tensor<" + to + "xf32> {\n  %i = stablehlo.constant dense<" + init +
+             "> : tensor<f32>\n  %0 = \"stablehlo.reduce_window\"(%x, %i) <{" + rest +
+             "}> ({\n  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n    %1 = stablehlo." + fold +
+             " %a, %b : tensor<f32>\n    stablehlo.return %1 : tensor<f32>\n  }) : (tensor<" + from + "xf32>, tensor<f32>) -> tensor<" + to +
+             "xf32>\n  return %0 : tensor<" + to + "xf32>\n}\n";
+    };
+    expectOwnKernel(pool("2x3x6x7x8", "2x3x3x4x4", "window_dimensions = array<i64: 1, 1, 2, 3, 3>, window_strides = array<i64: 1, 1, 2, 2, 2>, "
+                         "padding = dense<[[0, 0], [0, 0], [0, 0], [1, 1], [0, 1]]> : tensor<5x2xi64>"), true);
+    expectOwnKernel(pool("2x3x6x7x8", "2x3x6x3x4", "window_dimensions = array<i64: 1, 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 1, 2, 2>"), true);
+    expectOwnKernel(pool("2x6x7x8x3", "2x2x7x8x3", "window_dimensions = array<i64: 1, 3, 1, 1, 1>, window_strides = array<i64: 1, 3, 1, 1, 1>"), true);
+    expectOwnKernel(pool("2x3x9", "2x3x5", "window_dimensions = array<i64: 1, 1, 3>, window_strides = array<i64: 1, 1, 2>, "
+                         "padding = dense<[[0, 0], [0, 0], [1, 1]]> : tensor<3x2xi64>"), true);
+    expectOwnKernel(pool("2x9x3", "2x4x3", "window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>"), true);
+  }
+}
+
 TEST(OwnKernelsTest, SortsBySeveralKeysLookAtTheNextWhereTheFirstAreEqual) {
   auto keys = [](const std::string &element, const char *order, const char *direction) {
     std::string e = "(tensor<" + element + ">, tensor<" + element + ">) -> tensor<i1>\n";
@@ -265,6 +383,41 @@ TEST(OwnKernelsTest, ConvolutionsOfHalvesAreRoundedOnce) {
   expectOwnKernel(R"(func.func @main(%x: tensor<1x8x8x2xbf16>, %k: tensor<3x3x2x5xbf16>) -> tensor<1x8x8x5xf32> {
   %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x2xbf16>, tensor<3x3x2x5xbf16>) -> tensor<1x8x8x5xf32>
   return %0 : tensor<1x8x8x5xf32>
+})", true);
+}
+
+/// As torch's models in bfloat16 are imported: sums in f32, all else in bf16.
+TEST(OwnKernelsTest, ProgramsWrittenInBf16) {
+  expectOwnKernel(R"(func.func @main(%x: tensor<1x8x8x16xbf16>, %w: tensor<3x3x16x24xbf16>, %b: tensor<24xbf16>, %d: tensor<3x3x1x24xbf16>, %v: tensor<1x1x24x24xbf16>, %m: tensor<24x10xbf16>) -> tensor<16x10xbf16> {
+  %x32 = stablehlo.convert %x : (tensor<1x8x8x16xbf16>) -> tensor<1x8x8x16xf32>
+  %w32 = stablehlo.convert %w : (tensor<3x3x16x24xbf16>) -> tensor<3x3x16x24xf32>
+  %d32 = stablehlo.convert %d : (tensor<3x3x1x24xbf16>) -> tensor<3x3x1x24xf32>
+  %v32 = stablehlo.convert %v : (tensor<1x1x24x24xbf16>) -> tensor<1x1x24x24xf32>
+  %m32 = stablehlo.convert %m : (tensor<24x10xbf16>) -> tensor<24x10xf32>
+  %0 = stablehlo.convolution(%x32, %w32) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x24xf32>) -> tensor<1x8x8x24xf32>
+  %1 = stablehlo.convert %0 : (tensor<1x8x8x24xf32>) -> tensor<1x8x8x24xbf16>
+  %b1 = stablehlo.broadcast_in_dim %b, dims = [3] : (tensor<24xbf16>) -> tensor<1x8x8x24xbf16>
+  %2 = stablehlo.add %1, %b1 : tensor<1x8x8x24xbf16>
+  %zero = stablehlo.constant dense<0.0> : tensor<1x8x8x24xbf16>
+  %3 = stablehlo.maximum %2, %zero : tensor<1x8x8x24xbf16>
+  %4 = stablehlo.convert %3 : (tensor<1x8x8x24xbf16>) -> tensor<1x8x8x24xf32>
+  %5 = stablehlo.convolution(%4, %d32) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 24 : i64} : (tensor<1x8x8x24xf32>, tensor<3x3x1x24xf32>) -> tensor<1x8x8x24xf32>
+  %6 = stablehlo.convert %5 : (tensor<1x8x8x24xf32>) -> tensor<1x8x8x24xbf16>
+  %7 = stablehlo.convert %6 : (tensor<1x8x8x24xbf16>) -> tensor<1x8x8x24xf32>
+  %8 = stablehlo.convolution(%7, %v32) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x24xf32>, tensor<1x1x24x24xf32>) -> tensor<1x8x8x24xf32>
+  %9 = stablehlo.convert %8 : (tensor<1x8x8x24xf32>) -> tensor<1x8x8x24xbf16>
+  %10 = stablehlo.add %9, %3 : tensor<1x8x8x24xbf16>
+  %low = stablehlo.constant dense<0xFF80> : tensor<bf16>
+  %11 = "stablehlo.reduce_window"(%10, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%p: tensor<bf16>, %q: tensor<bf16>):
+    %s = stablehlo.maximum %p, %q : tensor<bf16>
+    stablehlo.return %s : tensor<bf16>
+  }) : (tensor<1x8x8x24xbf16>, tensor<bf16>) -> tensor<1x4x4x24xbf16>
+  %12 = stablehlo.reshape %11 : (tensor<1x4x4x24xbf16>) -> tensor<16x24xbf16>
+  %13 = stablehlo.convert %12 : (tensor<16x24xbf16>) -> tensor<16x24xf32>
+  %14 = stablehlo.dot_general %13, %m32, contracting_dims = [1] x [0] : (tensor<16x24xf32>, tensor<24x10xf32>) -> tensor<16x10xf32>
+  %15 = stablehlo.convert %14 : (tensor<16x10xf32>) -> tensor<16x10xbf16>
+  return %15 : tensor<16x10xbf16>
 })", true);
 }
 

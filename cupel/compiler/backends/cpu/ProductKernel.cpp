@@ -1,6 +1,7 @@
 #include "cupel/compiler/backends/cpu/ProductKernel.h"
 
 #include "cupel/compiler/backends/cpu/Bf16Product.h"
+#include "cupel/compiler/backends/cpu/ByteKernel.h"
 #include "cupel/compiler/backends/cpu/ProductParts.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/kernels/Convolution.h"
@@ -70,10 +71,10 @@ public:
     if (!found)
       return found.error();
     const kernels::PackedMatrix &right = *found;
-    epilogue.with(reads, [&](const kernels::Epilogue &end) {
+    epilogue.with(reads, writes[0], [&](float *sums, const kernels::Epilogue &end) {
       kernels::multiply(
           shape.rows, {floatsOf(reads[left]) + shape.leftOffset, shape.leftRow, shape.leftColumn},
-          right, floatsOf(writes[0]), shape.columns, end, kernelPool());
+          right, sums, shape.columns, end, kernelPool());
     });
     return {};
   }
@@ -94,13 +95,15 @@ public:
                unsigned right, EpilogueCode epilogue)
       : batch(batch), shape(shape), left(left), right(right), epilogue(std::move(epilogue)) {}
 
-  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+  int64_t workspaceBytes() const override { return sumsOfBatch(batch, epilogue) * int64_t(sizeof(float)); }
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
-    epilogue.with(reads, [&](const kernels::Epilogue &end) {
+    epilogue.with(reads, writes[0], [&](float *sums, const kernels::Epilogue &end) {
       kernels::multiplyBatch(
           batch, {floatsOf(reads[left]) + shape.leftOffset, shape.leftRow, shape.leftColumn},
           {floatsOf(reads[right]) + shape.rightOffset, shape.rightRow, shape.rightColumn},
-          floatsOf(writes[0]), shape.columns, end, kernelPool());
+          sums ? sums : floatsOf(context.workspace), shape.columns, end, kernelPool());
     });
     return {};
   }
@@ -118,10 +121,16 @@ bool isF32(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType().isF32();
 }
 
+bool isByte(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType().isInteger(8);
+}
+
 Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (cast<RankedTensorType>(op.getLhs().getType()).getElementType().isBF16())
     return bf16Product(op, launch, choice);
-  if (!isF32(op.getLhs()) || !isF32(op.getResult()))
+  if (isByte(op.getLhs()))
+    return byteProduct(op, launch, choice);
+  if (!isF32(op.getLhs()))
     return Error{ErrorCode::Unsupported, "products are of f32"};
   Result<ProductShape> found = shapeOf(op);
   if (!found)
@@ -150,14 +159,17 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice
 
 class ConvolutionKernel final : public Kernel {
 public:
-  ConvolutionKernel(unsigned image, int64_t filters, EpilogueCode epilogue)
-      : image(image), filters(filters), epilogue(std::move(epilogue)) {}
+  ConvolutionKernel(tir::ConvolutionOp op, EpilogueCode epilogue)
+      : image(argumentOf(op.getImage())), isNarrow(!isF32(op.getImage())),
+        filters(cast<RankedTensorType>(op.getResult().getType()).getDimSize(3)), epilogue(std::move(epilogue)) {}
 
-  Status load(dev::LaunchOp launch, unsigned kernel, const kernels::ConvolutionShape &shape,
-              tir::ViewAttr view, bool isRounded) {
+  Status load(dev::LaunchOp launch, tir::ConvolutionOp op, const kernels::ConvolutionShape &shape) {
+    auto view = cast<tir::ViewAttr>(op.getViews()[0]);
+    unsigned kernel = argumentOf(op.getKernel());
+    bool isRounded = op.getRounded(), isOfBf16 = !isF32(op.getKernel());
     int64_t offset = view.getOffset();
     llvm::SmallVector<int64_t> strides(view.getStrides());
-    std::string layout = isRounded ? "rounded convolution" : "convolution";
+    std::string layout = isOfBf16 ? "convolution of bf16" : isRounded ? "rounded convolution" : "convolution";
     for (int64_t number : {shape.batch, shape.inputChannels, shape.outputChannels, shape.groups, offset})
       layout += " " + std::to_string(number);
     for (const auto &numbers : {shape.input, shape.kernel, shape.strides, shape.paddingLow,
@@ -175,9 +187,10 @@ public:
     return weights.load(
         launch, kernel, layout,
         [=](const std::byte *data) {
-          return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(
-              shape, {floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]},
-              kernelPool());
+          kernels::WeightsView weights{floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]};
+          if (isOfBf16)
+            weights.narrow = halvesOf(data) + offset;
+          return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(shape, weights, kernelPool());
         },
         isWhole);
   }
@@ -194,9 +207,11 @@ public:
     if (!found)
       return found.error();
     const kernels::PackedConvolution &packed = *found;
-    epilogue.with(reads, [&](const kernels::Epilogue &end) {
-      kernels::convolve(packed, floatsOf(reads[image]), floatsOf(writes[0]), filters, end,
-                        kernelPool());
+    epilogue.with(reads, writes[0], [&](float *sums, const kernels::Epilogue &end) {
+      if (isNarrow)
+        kernels::convolve(packed, halvesOf(reads[image]), sums, filters, end, kernelPool());
+      else
+        kernels::convolve(packed, floatsOf(reads[image]), sums, filters, end, kernelPool());
     });
     return {};
   }
@@ -205,14 +220,15 @@ public:
 
 private:
   unsigned image;
+  bool isNarrow; // It is in bf16.
   int64_t filters;
   EpilogueCode epilogue;
   Weights<kernels::PackedConvolution> weights;
 };
 
 Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelChoice choice) {
-  if (!isF32(op.getImage()) || !isF32(op.getResult()))
-    return Error{ErrorCode::Unsupported, "convolutions are of f32"};
+  if (!isByte(op.getImage()) && !op.getRounded() && !isF32(op.getImage()))
+    return Error{ErrorCode::Unsupported, "convolutions are of f32, of numbers rounded to bf16 or of bytes"};
   auto image = cast<RankedTensorType>(op.getImage().getType()),
        result = cast<RankedTensorType>(op.getResult().getType());
   auto view = cast<tir::ViewAttr>(op.getViews()[0]);
@@ -230,14 +246,14 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelCh
   shape.kernelDilation = {1, op.getDilations()[0], op.getDilations()[1]};
   shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
   shape.groups = int64_t(op.getGroups());
+  if (isByte(op.getImage()))
+    return byteConvolution(op, shape, launch, choice);
   Result<EpilogueCode> epilogue = EpilogueCode::make(
       op, 2, ArrayAttr::get(op.getContext(), op.getViews().getValue().drop_front(1)), choice);
   if (!epilogue)
     return epilogue.error();
-  auto kernel = std::make_unique<ConvolutionKernel>(argumentOf(op.getImage()),
-                                                    shape.outputChannels, std::move(*epilogue));
-  if (Status status = kernel->load(launch, argumentOf(op.getKernel()), shape, view, op.getRounded());
-      !status)
+  auto kernel = std::make_unique<ConvolutionKernel>(op, std::move(*epilogue));
+  if (Status status = kernel->load(launch, op, shape); !status)
     return status.error();
   return KernelPointer(std::move(kernel));
 }
@@ -324,7 +340,7 @@ Result<KernelPointer> make(tir::PoolOp op) {
 } // namespace
 
 Result<KernelPointer> productKernel(dev::LaunchOp launch, KernelChoice choice) {
-  Operation *op = &launch.getBody().front().front();
+  Operation *op = &dev::workOf(launch);
   if (auto product = dyn_cast<tir::ProductOp>(op))
     return make(product, launch, choice);
   if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))

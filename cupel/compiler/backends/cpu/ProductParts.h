@@ -42,10 +42,17 @@ public:
           mlir::cast<mlir::RankedTensorType>(extra.getType()).getElementType());
       map.operands.push_back(codeView(view, element->storage));
     }
+    auto typeOf = [](mlir::Value value) {
+      return reference::elementTypeOf(mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType())->storage;
+    };
+    auto result = mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+    map.element = typeOf(body.getArgument(0));
+    if (map.element != tensor::DType::F32 || !result.getElementType().isF32())
+      map.result = codegen::View{typeOf(op->getResult(0)), 0, {columnsOf(op), 1}, {}, 0};
+    epilogue.isElsewhere = map.result.has_value();
     if (epilogue.isBias(body, map.operands))
       return epilogue;
-    auto elements =
-        double(mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getNumElements());
+    auto elements = double(result.getNumElements());
     if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
       if (auto work = cupel::brief::prepare(map);
           work && elements * (*work)->nanosecondsPerElement <
@@ -69,10 +76,14 @@ public:
   /// Whether it reads this buffer of the launch.
   bool uses(unsigned read) const { return bias == int(read) || llvm::is_contained(inputs, int(read)); }
 
-  /// Calls `work` with the epilogue of one call.
-  template <typename F> void with(std::span<const std::byte *const> reads, F &&work) const {
+  /// Whether it writes what it makes to a result of its own, and leaves the block as it is.
+  bool writesResult() const { return isElsewhere; }
+
+  /// Calls `work` with where the sums go (null: the epilogue takes them from the kernel to a result of another type) and with
+  /// the epilogue of one call.
+  template <typename F> void with(std::span<const std::byte *const> reads, std::byte *result, F &&work) const {
     if (columns)
-      return withColumns(reads, work);
+      return withColumns(reads, result, work);
     llvm::SmallVector<void *, 8> operands;
     if (brief)
       operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
@@ -82,11 +93,24 @@ public:
     if (bias >= 0)
       epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
     epilogue.function = brief ? &runBrief : code.function;
-    epilogue.operands = operands.data();
-    work(epilogue);
+    finish(epilogue, operands, result, work);
   }
 
 private:
+  static int64_t columnsOf(mlir::Operation *op) {
+    if (auto product = mlir::dyn_cast<tir::ProductOp>(op))
+      return int64_t(product.getColumns());
+    return mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getShape().back();
+  }
+
+  template <typename F>
+  void finish(kernels::Epilogue &epilogue, llvm::SmallVectorImpl<void *> &operands, std::byte *result, F &&work) const {
+    if (isElsewhere)
+      operands.push_back(result);
+    epilogue.operands = operands.data();
+    work(isElsewhere ? nullptr : reinterpret_cast<float *>(result), epilogue);
+  }
+
   /// A sum with a number for each column at the beginning is left to the kernels; `rest` becomes the body
   /// of what is left to do, if there is one.
   void takeColumns(codegen::BlockMap &map, mlir::Region &rest) {
@@ -95,11 +119,7 @@ private:
       return;
     if (columns->extra() >= 0)
       bias = inputs[size_t(columns->extra())];
-    width = mlir::cast<mlir::RankedTensorType>(map.body->getParentOp()->getResult(0).getType())
-                .getShape()
-                .back();
-    if (auto product = mlir::dyn_cast<tir::ProductOp>(map.body->getParentOp()))
-      width = int64_t(product.getColumns());
+    width = columnsOf(map.body->getParentOp());
     // What the rest uses, with the sum in the element's place.
     auto *body = new mlir::Block;
     rest.push_back(body);
@@ -136,7 +156,7 @@ private:
   }
 
   template <typename F>
-  void withColumns(std::span<const std::byte *const> reads, F &&work) const {
+  void withColumns(std::span<const std::byte *const> reads, std::byte *result, F &&work) const {
     kernels::ScratchFrame frame;
     kernels::Epilogue epilogue;
     llvm::SmallVector<void *, 8> operands;
@@ -145,8 +165,7 @@ private:
     epilogue.bias = columns->addends(bias >= 0 ? reinterpret_cast<const float *>(reads[bias]) : nullptr,
                                      width, frame.take<float>(width));
     epilogue.function = code.function;
-    epilogue.operands = operands.data();
-    work(epilogue);
+    finish(epilogue, operands, result, work);
   }
 
   /// A function of the kernels' form, whose first operand is what it runs.
@@ -175,6 +194,7 @@ private:
   int bias = -1; // What is read for it; -1: none is.
   std::optional<ColumnBias> columns;
   int64_t width = 0; // Columns.
+  bool isElsewhere = false;
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
@@ -284,6 +304,7 @@ private:
 
 inline float *floatsOf(std::byte *memory) { return reinterpret_cast<float *>(memory); }
 inline const float *floatsOf(const std::byte *memory) { return reinterpret_cast<const float *>(memory); }
+inline const uint16_t *halvesOf(const std::byte *memory) { return reinterpret_cast<const uint16_t *>(memory); }
 
 inline unsigned argumentOf(mlir::Value value) { return mlir::cast<mlir::BlockArgument>(value).getArgNumber(); }
 
@@ -328,6 +349,14 @@ inline kernels::ProductBatch batchOf(tir::ProductOp op) {
     step *= op.getBatch()[i];
   }
   return batch;
+}
+
+/// Floats for the sums of a batch that its epilogue takes elsewhere.
+inline int64_t sumsOfBatch(const kernels::ProductBatch &batch, const EpilogueCode &epilogue) {
+  int64_t count = epilogue.writesResult() ? batch.rows * batch.columns : 0;
+  for (int64_t size : batch.sizes)
+    count *= size;
+  return count;
 }
 
 /// What the packed form of a right side depends on.

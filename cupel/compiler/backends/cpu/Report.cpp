@@ -61,7 +61,7 @@ public:
       const Kernel &kernel = loaded.kernel(number++);
       kernels.push_back(&kernel);
       report.launches.push_back(describe(program, launch, kernel));
-      Operation &op = launch.getBody().front().front();
+      Operation &op = dev::workOf(launch);
       SmallVector<FlatSymbolRefAttr> steps;
       if (auto loop = dyn_cast<tir::WhileOp>(op))
         steps = {loop.getConditionAttr(), loop.getBodyAttr()};
@@ -89,7 +89,7 @@ private:
         one.bytes += bytes;
         one.sramBytes += dev::isInSram(program, buffer) ? bytes : 0;
       }
-    Operation &op = launch.getBody().front().front();
+    Operation &op = dev::workOf(launch);
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       one.operation = "copy";
       return one;
@@ -194,7 +194,7 @@ Result<std::string> assemblyForCpu(ModuleOp module) {
   module.walk([&](dev::LaunchOp launch) { launches.push_back(launch); });
   for (auto [i, launch] : llvm::enumerate(launches)) {
     std::string code;
-    Operation &op = launch.getBody().front().front();
+    Operation &op = dev::workOf(launch);
     std::string kind;
     if (!isa<tir::WhileOp, tir::CaseOp>(op)) { // What they run has launches of its own.
       codegen::AssemblyListing listing(code);

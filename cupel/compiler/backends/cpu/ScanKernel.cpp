@@ -118,7 +118,7 @@ std::optional<Lines> linesOf(stablehlo::ReduceWindowOp op) {
 
 Result<KernelPointer> scanKernel(dev::LaunchOp launch) {
   Error refusal{ErrorCode::Unsupported, "windows are not those of a cumulative operation"};
-  auto op = dyn_cast<stablehlo::ReduceWindowOp>(launch.getBody().front().front());
+  auto op = dyn_cast<stablehlo::ReduceWindowOp>(dev::workOf(launch));
   if (!op || op.getInputs().size() != 1)
     return refusal;
   std::optional<Lines> lines = linesOf(op);

@@ -29,7 +29,7 @@ void LoadedProgram::findTakenArguments(dev::ProgramOp program) {
       if (auto found = arguments.find(dev::rootOf(buffer)); found != arguments.end()) {
         found->second.lastRead = int64_t(time);
         found->second.isPacked |=
-            isa<tir::ProductOp, tir::ConvolutionOp>(launch.getBody().front().front());
+            isa<tir::ProductOp, tir::ConvolutionOp>(dev::workOf(launch));
       }
   llvm::DenseMap<Type, SmallVector<Value, 4>> byType;
   for (auto &[buffer, argument] : arguments)

@@ -1,0 +1,32 @@
+// What passes over convolutions and pools read of windows, and orders of dimensions.
+
+#pragma once
+
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
+namespace cupel::tir {
+
+using Dims = mlir::SmallVector<int64_t>;
+
+/// Strides or dilations that need not be said.
+inline Dims orOnes(std::optional<mlir::ArrayRef<int64_t>> sizes, size_t count) {
+  return sizes ? Dims(*sizes) : Dims(count, 1);
+}
+inline bool areOnes(std::optional<mlir::ArrayRef<int64_t>> sizes) {
+  return !sizes || llvm::all_of(*sizes, [](int64_t size) { return size == 1; });
+}
+
+/// Low and high of each dimension.
+inline Dims paddingOf(std::optional<mlir::DenseIntElementsAttr> padding, size_t count) {
+  return padding ? Dims(padding->getValues<int64_t>()) : Dims(2 * count, 0);
+}
+
+/// The order that brings dimensions back to where they were.
+inline Dims inverse(mlir::ArrayRef<int64_t> order) {
+  Dims back(order.size());
+  for (auto [i, d] : llvm::enumerate(order))
+    back[d] = int64_t(i);
+  return back;
+}
+
+} // namespace cupel::tir

@@ -1,0 +1,87 @@
+// Loops over bytes beside the tiles of products (TileKernel.h): sums of them, and convolutions of channels each by
+// itself. Included by the files compiled for one instruction set.
+
+#pragma once
+
+#include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/Simd.h"
+
+namespace cupel::kernels {
+namespace {
+
+template <bool isSigned> int32_t sumBytes(const uint8_t *bytes, int64_t count) {
+  uint32_t sum = 0;
+  for (int64_t i = 0; i < count; ++i)
+    sum += isSigned ? bytes[i] ^ 0x80u : bytes[i];
+  return static_cast<int32_t>(sum);
+}
+
+using ByteVector = uint8_t __attribute__((ext_vector_type(kWidth)));
+using LooseBytes [[gnu::aligned(1), gnu::may_alias]] = ByteVector;
+using IntegerVector = int32_t __attribute__((ext_vector_type(kWidth)));
+using LooseIntegers [[gnu::aligned(4), gnu::may_alias]] = IntegerVector;
+using SignedByteVector = int8_t __attribute__((ext_vector_type(kWidth)));
+
+template <bool isSigned> inline IntegerVector widenBytes(ByteVector bytes) {
+  if constexpr (isSigned)
+    return __builtin_convertvector(__builtin_bit_cast(SignedByteVector, bytes), IntegerVector);
+  return __builtin_convertvector(bytes, IntegerVector);
+}
+
+/// a * b of what both have 16 bits: one instruction where 32-bit products take several.
+inline IntegerVector multiplySmall(IntegerVector a, IntegerVector b) {
+#if defined(__AVX512BW__)
+  using Pairs = short __attribute__((vector_size(kWidth * 4)));
+  constexpr IntegerVector kLow = static_cast<IntegerVector>(0xffff);
+  return __builtin_bit_cast(IntegerVector, __builtin_ia32_pmaddwd512(__builtin_bit_cast(Pairs, a & kLow),
+                                                                    __builtin_bit_cast(Pairs, b)));
+#else
+  return a * b;
+#endif
+}
+
+/// A vector of channels of some pixels.
+template <bool isSigned, int pixels>
+inline void addByteTaps(const ByteTaps &work, int64_t first, int64_t channel) {
+  IntegerVector sums[pixels];
+#pragma unroll
+  for (int i = 0; i < pixels; ++i)
+    sums[i] = *reinterpret_cast<const LooseIntegers *>(work.bias + channel);
+  for (int64_t tap = 0; tap < work.taps; ++tap) {
+    IntegerVector weights = *reinterpret_cast<const LooseIntegers *>(work.weights + tap * work.weightStride + channel);
+    const uint8_t *const *rows = work.rows + tap * work.rowsPerTap + first;
+#pragma unroll
+    for (int i = 0; i < pixels; ++i) {
+      ByteVector bytes = *reinterpret_cast<const LooseBytes *>(rows[i] + channel);
+      sums[i] += multiplySmall(widenBytes<isSigned>(bytes), weights);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < pixels; ++i)
+    *reinterpret_cast<LooseIntegers *>(work.c + (first + i) * work.ldc + channel) = sums[i];
+}
+
+template <bool isSigned> void depthwiseBytes(const ByteTaps &given) {
+  const ByteTaps work = given;
+  constexpr int kPixels = 4;
+  int64_t whole = work.channels / kWidth * kWidth, first = 0;
+  for (; first + kPixels <= work.pixels; first += kPixels)
+    for (int64_t channel = 0; channel < whole; channel += kWidth)
+      addByteTaps<isSigned, kPixels>(work, first, channel);
+  for (; first < work.pixels; ++first)
+    for (int64_t channel = 0; channel < whole; channel += kWidth)
+      addByteTaps<isSigned, 1>(work, first, channel);
+  for (int64_t i = 0; i < work.pixels; ++i)
+    for (int64_t channel = whole; channel < work.channels; ++channel) {
+      auto sum = static_cast<uint32_t>(work.bias[channel]);
+      for (int64_t tap = 0; tap < work.taps; ++tap) {
+        uint8_t byte = work.rows[tap * work.rowsPerTap + i][channel];
+        int32_t value = isSigned ? static_cast<int8_t>(byte) : byte;
+        sum += static_cast<uint32_t>(value * work.weights[tap * work.weightStride + channel]);
+      }
+      work.c[i * work.ldc + channel] = static_cast<int32_t>(sum);
+    }
+}
+
+} // namespace
+} // namespace cupel::kernels
