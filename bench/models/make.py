@@ -14,8 +14,7 @@ import torch
 
 def main(name: str, folder: str) -> int:
     warnings.filterwarnings("ignore")
-    build = nets.TABLE[name][0] if name in nets.TABLE else nets.OTHERS[name]
-    module, inputs = build()
+    module, inputs = nets.build(name)
     target = Path(folder) / name
     with torch.no_grad():
         try:

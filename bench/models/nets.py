@@ -424,6 +424,12 @@ def lstm() -> Built:
 
 
 @seeded
+def volumes() -> Built:
+    net = nn.Sequential(nn.Conv3d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(32, 64, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(64, 10))
+    return net, (torch.randn(1, 3, 8, 56, 56),)
+
+
+@seeded
 def mlp() -> Built:
     return nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024)), (torch.randn(32, 1024),)
 
@@ -492,4 +498,26 @@ TABLE: dict[str, tuple[Callable[[], Built], float]] = {build.__name__: (build, g
     (train_mlp, 1.0), (train_convnet, 1.0))}
 # Programs in f32 whose products are computed in bf16, with OpenVINO's own bf16 mode as the only peer.
 IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
-OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (efficientnet, convnext, t5_small, unet, lstm)}
+# Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
+WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
+OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
+    efficientnet, convnext, t5_small, unet, lstm, volumes,
+    operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
+    operation("topk_50_of_32000", lambda x: x.topk(50, -1)[0], (256, 32000)),
+    operation("sort_256x4096", lambda x: x.sort(-1)[0], (256, 4096)),
+    operation("cumsum_4096x512", lambda x: x.cumsum(0), (4096, 512)),
+    operation("nearest_2x", lambda x: F.interpolate(x, scale_factor=2), (1, 64, 112, 112)),
+    operation("bilinear_2x", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (1, 64, 112, 112)),
+    operation("reflect_pad", lambda x: F.pad(x, (3, 3, 3, 3), mode="reflect"), (4, 64, 112, 112)),
+    operation("max_pool_3", lambda x: F.max_pool2d(x, 3, 2, 1), (4, 64, 112, 112)),
+    operation("cdist_512x64", torch.cdist, (512, 64), (512, 64)))}
+
+
+def build(name: str) -> Built:
+    """The model of a row; `NAME.bfloat16` is NAME in bfloat16."""
+    model, _, kind = name.partition(".")
+    module, inputs = TABLE[model][0]() if model in TABLE else OTHERS[model]()
+    if kind:
+        dtype = getattr(torch, kind)
+        module, inputs = module.to(dtype), tuple(x.to(dtype) if x.is_floating_point() else x for x in inputs)
+    return module, inputs

@@ -3,7 +3,8 @@
 
 Makes the models of nets.py once (FOLDER/NAME.pt2 and .onnx), measures each with `cupel bench`, and prints a row for each: times, the ratio to
 the best peer beside its goal, compilation (also against the second time, with the cache on disk) and memory. Yardstick: the best of
-the peers that can be imported, in the same session; of rows that end in `@bf16`, which run with precision=bf16, OpenVINO's bf16 mode. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
+the peers that can be imported, in the same session; of rows that end in `@bf16`, which run with precision=bf16, OpenVINO's bf16 mode, and of those that end
+in `.bfloat16`, programs written in bf16, that and torch. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
 are there already and are not measured again stay, so that a table can be made in several rounds. `--table` writes the ratios of F, with
 the kind of processor and without times, into bench/README.md; with `--threads ""` it measures nothing.
 """
@@ -36,6 +37,8 @@ def measure(options: argparse.Namespace, name: str, threads: int) -> dict:
     device, against = options.device, options.against
     if precision:
         device, against = f"{device}{'&' if '?' in device else '?'}precision={precision}", f"openvino_{precision}" if against else ""
+    if name.endswith(".bfloat16") and against:
+        against = "openvino_bf16,torch"
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
         command = [options.bin / "cupel", "bench", options.folder / f"{model}.pt2", "--threads", str(threads), "--seconds", str(options.seconds), "--rounds", str(options.rounds),
                    "--device", device, "--python", sys.executable, "--json", report.name]
@@ -119,6 +122,7 @@ def main() -> int:
     sys.path.insert(0, str(HERE))
     import nets
 
+    rows = (*nets.TABLE, *nets.IN_BF16, *nets.WRITTEN_IN_BF16, *nets.OTHERS)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", type=Path, help="folder of the binaries")
     parser.add_argument("--folder", type=Path, help="where models are made and kept (BIN/../bench-models)")
@@ -138,8 +142,8 @@ def main() -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     options.more = []
     words = options.only.split(",")
-    names = [name for name in (*nets.TABLE, *nets.IN_BF16, *nets.OTHERS) if any(word in name for word in words)]
-    goals = {name: goal for name, (_, goal) in nets.TABLE.items()} | nets.IN_BF16
+    names = [name for name in rows if any(word in name for word in words)]
+    goals = {name: goal for name, (_, goal) in nets.TABLE.items()} | nets.IN_BF16 | nets.WRITTEN_IN_BF16
     if not names:
         print(f"no row has a name with '{options.only}'", file=sys.stderr)
         return 2
@@ -164,7 +168,7 @@ def main() -> int:
         everything = [model for model in before if (model["name"], model["threads"]) not in again] + everything
         options.json.write_text(json.dumps({"models": everything}, indent=1) + "\n")
     if options.table:
-        order = list((*nets.TABLE, *nets.IN_BF16, *nets.OTHERS))
+        order = list(rows)
         everything.sort(key=lambda model: order.index(model["name"]) if model["name"] in order else len(order))
         write_table(options.table, table(everything, goals))
     print(f"{len(names)} models, {missed} rows missed a goal or failed")

@@ -131,9 +131,19 @@ def openvino_in(facts: Facts, precision: str) -> Peer:
     seconds = time.perf_counter() - begin
     names = [port.get_any_name() for port in compiled.inputs]
     for i, value in enumerate(ordered(inputs, names, facts)):
-        request.set_input_tensor(i, ov.Tensor(value))
-    return Peer(ov.__version__.split("-")[0], seconds, base, request.infer,
-                lambda: [np.array(request.get_output_tensor(i).data) for i in range(len(compiled.outputs))])
+        if str(value.dtype) == "bfloat16":  # numpy has no such type: it is shown as f16
+            tensor = ov.Tensor(ov.Type.bf16, ov.Shape(value.shape))
+            tensor.data.view(np.uint16)[...] = value.view(np.uint16)
+        else:
+            tensor = ov.Tensor(value)
+        request.set_input_tensor(i, tensor)
+
+    def result(i: int) -> np.ndarray:
+        tensor = request.get_output_tensor(i)
+        data = np.array(tensor.data)
+        return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32) if tensor.element_type == ov.Type.bf16 else data
+
+    return Peer(ov.__version__.split("-")[0], seconds, base, request.infer, lambda: [result(i) for i in range(len(compiled.outputs))])
 
 
 # ---- torch ----------------------------------------------------------------------------------------------------------
