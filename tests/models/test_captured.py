@@ -7,6 +7,8 @@ import json
 import math
 import re
 import signal
+import sys
+import time
 
 import pytest
 import torch
@@ -16,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from cupel.torch.captured import Graph, NotCaptured, capture, lift_random
 from cupel.torch.structure import Flat, results_of
+from cupel.torch.time_limit import TookTooLong, limited
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
 from cupel.worker.model_files import lower
@@ -335,3 +338,16 @@ def test_ways_that_take_too_long_give_way_to_a_trace(monkeypatch: pytest.MonkeyP
         result = captured(Long(), torch.randn(2, 4))
     assert result.method == "trace" and "processor time" in result.refusal, result.refusal
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_what_takes_too_long_is_stopped_where_python_calls() -> None:
+    """And nowhere else: C++ that called Python may take no exception from it, and the process would end."""
+    layer, x, reached = nn.Linear(2, 2), torch.ones(2), False
+    with pytest.raises(TookTooLong, match="a loop takes more than 0.02 s"), limited(0.02, "a loop"):
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            x = x + 1
+        reached = True
+        layer(x)
+    assert reached and sys.getprofile() is None
+    layer(x)

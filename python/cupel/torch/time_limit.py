@@ -3,8 +3,8 @@
 Processor time, not the clock: what is captured, and how, must not depend on what else a machine does.
 
 A signal arrives anywhere, also in a Python function that C++ called and from which it takes no exception: raised there, it ends the process. So the
-handler raises nothing. It sets a trap, and what is raised is raised at the next call of a function that is known to be called by those who can be
-stopped: by Python, or by torch's dispatcher, which hands on what its Python modes raise.
+handler raises nothing. It sets a trap, and what is raised is raised at the next call of a function that Python itself calls, or that torch's Python bindings
+call, which hand on what they meet. torch's dispatcher does not always: it asks Python for sizes in the midst of what must not fail.
 """
 
 from __future__ import annotations
@@ -28,16 +28,15 @@ class TookTooLong(Exception):
 
 @functools.cache
 def _stoppable() -> frozenset[CodeType]:
-    """What every way to a graph calls again and again: a layer, an instruction, a node, an operator."""
+    """What every way to a graph calls again and again: a layer, a function of torch's, an instruction, a node."""
     from torch._dynamo.symbolic_convert import InstructionTranslatorBase
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch._subclasses.functional_tensor import FunctionalTensorMode
-    from torch.fx import Graph, Interpreter
-    from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode
+    from torch._export.non_strict_utils import _NonStrictTorchFunctionHandler
+    from torch.fx import Interpreter
+    from torch.fx.experimental.proxy_tensor import PreDispatchTorchFunctionMode, TorchFunctionMetadataMode
     from torch.nn import Module
 
-    functions: list[Any] = [Module._call_impl, InstructionTranslatorBase.step, Graph.create_node, Interpreter.run_node]
-    functions += [mode.__torch_dispatch__ for mode in (FakeTensorMode, FunctionalTensorMode, ProxyTorchDispatchMode)]
+    functions: list[Any] = [Module._call_impl, InstructionTranslatorBase.step, Interpreter.run_node]
+    functions += [mode.__torch_function__ for mode in (_NonStrictTorchFunctionHandler, PreDispatchTorchFunctionMode, TorchFunctionMetadataMode)]
     return frozenset(_innermost(function).__code__ for function in functions)
 
 
@@ -53,7 +52,7 @@ def limited(seconds: float, what: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    from torch._C._dynamo.eval_frame import skip_code
+    from torch._dynamo.eval_frame import skip_code
 
     stoppable = _stoppable()
     profiler = sys.getprofile()
