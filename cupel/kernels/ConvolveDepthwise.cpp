@@ -196,21 +196,26 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
     std::optional<Line> line[kMostBandLines];
     for (int64_t i = first; i < end; ++i)
       line[i - first].emplace(mine, i, rows + (i - first) * width * mine.ldc, inner);
+    // Rather a vector once more than a part of one.
+    auto startOf = [&](int64_t channel) {
+      return std::max(firstChannel, std::min(channel, endChannel - work.kernels.width));
+    };
     // A few channels of all lines, so that what lines share of the input is still in the cache.
     for (int64_t channel = firstChannel; channel < endChannel; channel += bands.block) {
-      int64_t count = std::min(bands.block, endChannel - channel);
-      // Rather a vector once more than a part of one.
-      int64_t start = std::max(firstChannel, std::min(channel, endChannel - work.kernels.width));
-      count += channel - start;
-      for (int64_t i = 0; i < end - first; ++i)
+      int64_t after = std::min(channel + bands.block, endChannel), start = startOf(channel);
+      // What is computed once more is finished then.
+      int64_t finished = after < endChannel ? startOf(after) : endChannel;
+      for (int64_t i = 0; i < end - first; ++i) {
         if (isTapByTap)
-          line[i]->computeTapByTap(start, count);
+          line[i]->computeTapByTap(start, after - start);
         else
-          line[i]->compute(start, count);
+          line[i]->compute(start, after - start);
+        // While the line is in the nearest cache.
+        if (epilogue.function)
+          epilogue.function(epilogue.operands, rows + i * width * mine.ldc + start, mine.ldc,
+                            (first + i) * width, width, start, finished - start);
+      }
     }
-    if (epilogue.function && firstChannel < endChannel)
-      epilogue.function(epilogue.operands, rows + firstChannel, mine.ldc, first * width,
-                        (end - first) * width, firstChannel, endChannel - firstChannel);
   });
 }
 
