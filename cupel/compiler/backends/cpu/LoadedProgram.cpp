@@ -29,13 +29,13 @@ int64_t LoadedProgram::frameBytes() const {
          aligned(int64_t((buffers.size() + mostOperands) * sizeof(std::byte *)));
 }
 
-LoadedProgram::Memory LoadedProgram::takeFrame() const {
+LoadedProgram::Frame LoadedProgram::takeFrame() const {
   {
     std::lock_guard lock(mutex);
     if (!idle.empty()) {
-      Memory memory = std::move(idle.back());
+      Frame frame = std::move(idle.back());
       idle.pop_back();
-      return memory;
+      return frame;
     }
   }
   // As large as huge pages where that matters.
@@ -43,19 +43,29 @@ LoadedProgram::Memory LoadedProgram::takeFrame() const {
   size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
   bytes = (bytes + alignment - 1) / alignment * alignment;
   if (!hasRoomFor(bytes))
-    return nullptr;
+    return {};
   Memory memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
 #if defined(MADV_HUGEPAGE)
   if (memory && alignment > 4096)
     ::madvise(memory.get(), bytes, MADV_HUGEPAGE);
 #endif
-  return memory;
+  return {std::move(memory)};
 }
 
-void LoadedProgram::giveFrame(Memory memory) const {
+void LoadedProgram::giveFrame(Frame frame) const {
   std::lock_guard lock(mutex);
   if (idle.size() < kMostIdleFrames)
-    idle.push_back(std::move(memory));
+    idle.push_back(std::move(frame));
+}
+
+/// Behind the arena.
+void LoadedProgram::keepValues(dev::ProgramOp program, const llvm::DenseMap<Value, int> &numbers) {
+  kept = KeptPlan::of(program, taken);
+  for (const KeptPlan::Place &place : kept.places)
+    buffers[size_t(numbers.lookup(place.buffer))].position = aligned(arenaBytes) + place.offset;
+  if (kept.bytes > 0)
+    arenaBytes = aligned(arenaBytes) + kept.bytes;
+  contents.kept = int64_t(kept.launches.size());
 }
 
 Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
@@ -171,6 +181,9 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
         return status.error();
     }
   }
+  loaded->findTakenArguments(program);
+  if (program.getSymName() == "main")
+    loaded->keepValues(program, numbers);
   loaded->contents.arenaBytes = loaded->arenaBytes + loaded->workspaceBytes;
   for (size_t i = 0; i < loaded->launches.size(); ++i)
     if (int argument = loaded->launches[i].kernel->packedArgument();
@@ -180,7 +193,6 @@ Result<std::unique_ptr<LoadedProgram>> LoadedProgram::load(dev::ProgramOp progra
     return std::pair(-argumentBytes[size_t(a.first)], a.second) <
            std::pair(-argumentBytes[size_t(b.first)], b.second);
   });
-  loaded->findTakenArguments(program);
   return loaded;
 }
 
@@ -205,7 +217,7 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
       return whole.error().as(ErrorCode::OutOfMemory);
     argument = std::move(*whole);
   }
-  Memory frame = takeFrame();
+  Frame frame = takeFrame();
   if (!frame)
     return Error{ErrorCode::OutOfMemory,
                  "there is no memory for an arena of " + std::to_string(frameBytes()) + " bytes"};
@@ -232,10 +244,17 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
   LaunchContext context{process, arguments, nullptr};
   if (Status status = packLent(context); !status)
     return status.error();
+  std::span<const uint8_t> left;
+  if (watch)
+    frame.kept.forget();
+  else
+    left = frame.kept.begin(kept, arguments);
   if (Status status =
-          execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get());
+          execute(process, arguments, argumentMemory.data(), outputMemory.data(), frame.get(), left);
       !status)
     return status.error();
+  if (!watch)
+    frame.kept.end();
   giveFrame(std::move(frame));
   return outputs;
 }
@@ -278,10 +297,12 @@ Status LoadedProgram::runLaunch(LaunchContext &context, const Launch &launch,
 
 Status LoadedProgram::execute(reference::GridProcess &process, std::span<const Tensor> tensors,
                               const std::byte *const *arguments, std::byte *const *results,
-                              std::byte *frame) const {
+                              std::byte *frame, std::span<const uint8_t> left) const {
   std::byte **memory = resolve(arguments, results, frame);
   LaunchContext context{process, tensors, frame + workspaceOffset()};
-  for (const Launch &launch : launches) {
+  for (const auto &[number, launch] : llvm::enumerate(launches)) {
+    if (!left.empty() && left[number])
+      continue;
     if (Status status = process.run.stopped(); !status)
       return status.error();
     if (Status status = runLaunch(context, launch, memory, memory + buffers.size()); !status)

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include "cupel/compiler/backends/cpu/KeptValues.h"
 #include "cupel/compiler/backends/cpu/Kernel.h"
 #include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/tensor/Tensor.h"
@@ -18,6 +19,7 @@ namespace cupel::compiler {
 /// What a program is made of, for reports.
 struct ProgramReport {
   int64_t launches = 0, fallbacks = 0, brief = 0;
+  int64_t kept = 0; // Launches that are left out while small arguments stay what they are.
   int64_t arenaBytes = 0, constantBytes = 0;
   std::map<std::string, int64_t> kernels;   // Kind -> how many.
   std::map<std::string, int64_t> fallbackOps; // Operation -> how many run on the reference.
@@ -34,10 +36,10 @@ public:
                                           std::vector<tensor::Tensor> arguments) const;
 
   /// Runs on memory that is given: of each argument and result, and `frameBytes()` at `frame`,
-  /// aligned to 64 bytes. Allocates nothing.
+  /// aligned to 64 bytes. Allocates nothing. `left` are launches that the frame has the values of.
   Status execute(reference::GridProcess &process, std::span<const tensor::Tensor> tensors,
                  const std::byte *const *arguments, std::byte *const *results,
-                 std::byte *frame) const;
+                 std::byte *frame, std::span<const uint8_t> left = {}) const;
 
   /// The arena, what kernels work in, and the addresses of buffers.
   int64_t frameBytes() const;
@@ -93,6 +95,14 @@ private:
     void operator()(std::byte *memory) const;
   };
   using Memory = std::unique_ptr<std::byte, Free>;
+  /// The memory of a run, and what is still in it from the run before.
+  struct Frame {
+    Memory memory;
+    KeptValues kept = {};
+
+    std::byte *get() const { return memory.get(); }
+    explicit operator bool() const { return memory != nullptr; }
+  };
 
   void findTakenArguments(dev::ProgramOp program);
   Status packLent(LaunchContext &context) const;
@@ -102,8 +112,9 @@ private:
   Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
                    std::byte **given) const;
   Status add(dev::LaunchOp launch, KernelPointer kernel, const llvm::DenseMap<mlir::Value, int> &numbers);
-  Memory takeFrame() const;
-  void giveFrame(Memory memory) const;
+  void keepValues(dev::ProgramOp program, const llvm::DenseMap<mlir::Value, int> &numbers);
+  Frame takeFrame() const;
+  void giveFrame(Frame frame) const;
 
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
@@ -114,6 +125,7 @@ private:
   std::vector<int64_t> overArguments;
   std::vector<runtime::Reading> readings; // Of each argument.
   std::vector<std::pair<int, size_t>> packed; // Arguments and the launches that pack them, large ones first.
+  KeptPlan kept;
   std::vector<int> taken; // Of each result: an argument on which it may lie if it is given away; or -1.
   bool becomeLoop() const;
 
@@ -134,7 +146,7 @@ private:
   ProgramReport contents;
   mutable std::atomic<uint64_t> changes = 0;
   mutable std::mutex mutex;
-  mutable std::vector<Memory> idle; // Frames of earlier runs.
+  mutable std::vector<Frame> idle; // Frames of earlier runs.
 };
 
 } // namespace cupel::compiler

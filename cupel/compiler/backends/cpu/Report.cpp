@@ -232,6 +232,7 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   CpuReport &report = reporter.report;
   report.arenaBytes = (*loaded)->report().arenaBytes;
   report.constantBytes = (*loaded)->report().constantBytes;
+  report.kept = (*loaded)->report().kept;
   Result<Recordable> trace = recordable(**loaded);
   if (!trace)
     return trace.error();

@@ -32,6 +32,7 @@ struct LaunchReport {
 struct CpuReport {
   std::vector<LaunchReport> launches;
   int64_t arenaBytes = 0, constantBytes = 0, argumentBytes = 0, resultBytes = 0;
+  int64_t kept = 0; // Launches that are left out of a run while the small arguments that they read stay.
   int64_t sramBytes = 0, inSram = 0, spilled = 0, spilledBytes = 0; // Of the main program.
   std::optional<double> seconds; // The best run, if there was any.
   int64_t runs = 0;

@@ -131,6 +131,8 @@ std::string asText(const CpuReport &report) {
     os << "sram:      " << report.sramBytes << " bytes hold " << report.inSram << " buffers; " << report.spilled
        << " of " << report.spilledBytes << " bytes are spilled\n";
   os << "constants: " << report.constantBytes << " bytes\n";
+  if (report.kept > 0)
+    os << "kept:      " << report.kept << " launches follow from small arguments, and are run again only when these change (here: always)\n";
   os << "flops:     " << llvm::formatv("{0:F0}", totals.all.flops) << ", and "
      << llvm::formatv("{0:F0}", totals.all.transcendentals) << " transcendental functions\n";
   os << "bytes:     " << totals.all.bytes << " read and written by launches\n";
@@ -213,6 +215,7 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
                             {"bytes", totals.all.bytes},
                             {"arena_bytes", report.arenaBytes},
                             {"constant_bytes", report.constantBytes},
+                            {"kept_launches", report.kept},
                             {"argument_bytes", report.argumentBytes},
                             {"result_bytes", report.resultBytes},
                             {"sram_bytes", report.sramBytes},

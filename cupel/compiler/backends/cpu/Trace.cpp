@@ -162,12 +162,13 @@ Result<std::vector<Tensor>> Trace::replay(reference::GridProcess &process,
     outputs.push_back(std::move(*memory));
   }
   LaunchContext context{process, arguments, frame.get() + program.workspaceOffset()};
-  if (Status status = run(context); !status)
+  if (Status status = run(context, frame.kept.begin(program.kept, arguments)); !status)
     return status.error();
+  frame.kept.end();
   return outputs;
 }
 
-Status Trace::run(LaunchContext &context) {
+Status Trace::run(LaunchContext &context, std::span<const uint8_t> left) {
   const std::atomic<bool> *stop = context.process.run.options.stop;
   std::byte *const *memory = addresses.data();
   void *scratch = nullptr;
@@ -181,6 +182,8 @@ Status Trace::run(LaunchContext &context) {
   for (const Command &command : commands) {
     if (stop && stop->load(std::memory_order_relaxed))
       return Error{ErrorCode::Cancelled, "the run was stopped"};
+    if (!left.empty() && left[command.launch])
+      continue;
     std::byte *const *in = memory + command.inputs, *const *out = memory + command.outputs;
     switch (command.kind) {
     case Command::Code:

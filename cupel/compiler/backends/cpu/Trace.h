@@ -69,10 +69,10 @@ private:
   void addAddress(int buffer);
   void move(Slot &slot, const std::byte *to);
   Result<tensor::Tensor> resultMemory(size_t number, std::vector<tensor::Tensor> &arguments);
-  Status run(LaunchContext &context);
+  Status run(LaunchContext &context, std::span<const uint8_t> left);
 
   const LoadedProgram &program;
-  LoadedProgram::Memory frame;
+  LoadedProgram::Frame frame;
   std::vector<Command> commands;
   std::vector<std::byte *> addresses;
   std::vector<int> addressBuffers; // Which buffer each is; for descriptions.
