@@ -4,12 +4,20 @@
 
 #include "cupel/compiler/Compile.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace cupel::compiler {
+
+/// All elements are `value`.
+inline tensor::Tensor filled(tensor::Shape shape, float value) {
+  tensor::Tensor tensor = *tensor::Tensor::uninitialized(tensor::DType::F32, std::move(shape));
+  std::fill_n(tensor.mutableAs<float>(), tensor.size(), value);
+  return tensor;
+}
 
 struct Outcome {
   std::vector<tensor::Tensor> results; ///< Of the last execution, on the first device.

@@ -2,21 +2,14 @@
 
 #include "cupel/compiler/backends/cpu/KeptValues.h"
 
-#include "cupel/compiler/Compile.h"
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
 
 #include <gtest/gtest.h>
 
 namespace cupel::compiler {
 namespace {
 
-using tensor::DType;
 using tensor::Tensor;
-
-Tensor filled(tensor::Shape shape, float value) {
-  Tensor tensor = *Tensor::uninitialized(DType::F32, std::move(shape));
-  std::fill_n(tensor.mutableAs<float>(), tensor.size(), value);
-  return tensor;
-}
 
 /// Three launches: 0 follows from the first argument, 2 from both.
 KeptPlan planOfTwo() {

@@ -3,7 +3,7 @@
 
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 
-#include "cupel/compiler/Compile.h"
+#include "cupel/compiler/backends/cpu/BackendTesting.h"
 
 #include <gtest/gtest.h>
 
@@ -12,12 +12,6 @@ namespace {
 
 using tensor::DType;
 using tensor::Tensor;
-
-Tensor filled(tensor::Shape shape, float value) {
-  Tensor tensor = *Tensor::uninitialized(DType::F32, std::move(shape));
-  std::fill_n(tensor.mutableAs<float>(), tensor.size(), value);
-  return tensor;
-}
 
 PackedWeights::KeptPointer keep(PackedWeights &all, const Tensor &weights, const char *layout,
                                 int &packings, int64_t bytes = 100) {
