@@ -92,6 +92,9 @@ public:
     isShared = !isEmpty && !dimensions.empty() && dimensions[0].index >= 0 && dimensions[0].window == 1 &&
                !isOfBatch && updateBytes / std::max<int64_t>(1, count) >= kSmallestRow &&
                updateBytes + whole.bytes() >= kLeast;
+    // Sorting them must be little, too.
+    isSorted = isShared && batches.size() == 1 && batches[0].dimension < 0 &&
+               count * int64_t(sizeof(Update)) <= whole.bytes() / 4;
   }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
@@ -102,6 +105,8 @@ public:
         whole.runShared(reads[input], writes[0]);
       return isEmpty || whole.bytes() == 0 ? Status() : updateRows(context, reads, writes[0], 0, -1);
     }
+    if (isSorted)
+      return updateBlocks(context, reads, writes[0], isInPlace);
     const kernels::Pool &pool = kernelPool();
     int64_t rows = dimensions[0].size, parts = std::min<int64_t>(rows, pool.threads());
     double nanoseconds = double(whole.bytes()) * 0.2 / double(parts);
@@ -116,6 +121,50 @@ public:
   std::string_view kind() const override { return "scatter"; }
 
 private:
+  /// An update by itself: where its index vector and its elements are.
+  struct Update {
+    int64_t vector;
+    const std::byte *from;
+  };
+
+  /// Some rows are copied, and what is added to them is while they are near: updates are sorted by where they go, and stay
+  /// in their order there.
+  Status updateBlocks(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, bool isInPlace) const {
+    constexpr int64_t kBlockBytes = 1 << 18; // A part of a common second-level cache.
+    const kernels::Pool &pool = kernelPool();
+    int64_t rows = dimensions[0].size, step = dimensions[0].to, blockRows = std::max<int64_t>(1, kBlockBytes / step);
+    int64_t blocks = (rows + blockRows - 1) / blockRows;
+    const Batch &batch = batches[0];
+    auto rowOf = [&](int64_t i) { return index.read(reads[indices], i * batch.index + dimensions[0].index); };
+    std::vector<int64_t> ends(size_t(blocks) + 1);
+    for (int64_t i = 0; i < count; ++i)
+      if (int64_t row = rowOf(i); row >= 0 && row < rows)
+        ++ends[size_t(row / blockRows) + 1];
+    for (int64_t block = 0; block < blocks; ++block)
+      ends[size_t(block) + 1] += ends[size_t(block)];
+    std::vector<Update> sorted(size_t(ends.back()));
+    // Moved on from the first of a block to the first of the next one.
+    for (int64_t i = 0; i < count; ++i)
+      if (int64_t row = rowOf(i); row >= 0 && row < rows)
+        sorted[size_t(ends[size_t(row / blockRows)]++)] = {i * batch.index, reads[updates] + i * batch.from};
+    double nanoseconds = double(whole.bytes()) * 0.2 / double(blocks);
+    pool.parallelFor(blocks, nanoseconds, [&](int64_t block) {
+      if (!context.process.run.stopped())
+        return;
+      int64_t first = block * blockRows, bytes = (std::min(rows, first + blockRows) - first) * step;
+      if (!isInPlace)
+        std::memcpy(to + first * step, reads[input] + first * step, size_t(bytes));
+      SmallVector<int64_t, 4> start(dimensions.size());
+      for (int64_t i = block > 0 ? ends[size_t(block) - 1] : 0; i < ends[size_t(block)]; ++i) {
+        const Update &update = sorted[size_t(i)];
+        for (size_t d = 0; d < dimensions.size(); ++d)
+          start[d] = dimensions[d].index >= 0 ? index.read(reads[indices], update.vector + dimensions[d].index) : 0;
+        window(start, update.from, to);
+      }
+    });
+    return context.process.run.stopped();
+  }
+
   /// All updates in their order; those alone that begin in rows [begin, end) unless `end` is negative.
   Status updateRows(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to,
                     int64_t begin, int64_t end) const {
@@ -214,7 +263,7 @@ private:
   static constexpr int64_t kAhead = 3; // Updates.
   RowFunction row;
   IndexReader index;
-  bool skipsWindows, isEmpty = false, isShared = false;
+  bool skipsWindows, isEmpty = false, isShared = false, isSorted = false;
   unsigned input, indices, updates;
   BoxCopy whole;
   int64_t count = 1;
