@@ -41,6 +41,13 @@ void roundFirst(Block &body) {
   sum.setType(RankedTensorType::get({}, builder.getF32Type()));
 }
 
+/// Whether a product or convolution reads what another operation makes, which must then be in memory anyway.
+bool isOperandOf(Operation *op, Operation *maker) {
+  return llvm::any_of(maker->getUsers(), [&](Operation *user) {
+    return user == op || (isa<stablehlo::ReshapeOp>(user) && isOperandOf(op, user));
+  });
+}
+
 void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
@@ -51,7 +58,7 @@ void fuse(Operation *op, Taken &taken) {
   auto fits = [&](Operation *other) {
     return isFusible(other) && countOf(other->getResult(0)) == count;
   };
-  group.grow(fits, fits);
+  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other); });
   do {
     Value result = group.cutToOneResult();
     if (!result || result == made)

@@ -29,6 +29,14 @@ def PlaceOnReference : TensorPass<"place-on-reference"> {
   }];
 }
 
+def IntegerSums : TensorPass<"integer-sums"> {
+  let summary = "Make sums of integers of products and convolutions of dequantized ones";
+  let description = [{
+    Where both sides are (x - zero) * scale of 8-bit integers, with known positive scales, of which those of one side may differ by
+    row, column or filter, and the sum of integers fits in 32 bits. It is multiplied once, with the product of the scales.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{
