@@ -215,7 +215,7 @@ private:
   Val tamed(const Val &value) { return isFloat(value.type) ? unary("tanh", value, false) : value; }
 
   void step() {
-    switch (random.below(31)) {
+    switch (random.below(32)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -239,6 +239,7 @@ private:
     case 28: return scans();
     case 29: return transforms();
     case 30: return bits();
+    case 31: return quantized();
     default: return norms();
     }
   }
@@ -527,6 +528,9 @@ private:
   }
 
   void convolutions();
+
+  Val dequantized(const Shape &shape, const Val *from, int64_t scaled, bool isExact);
+  void quantized();
 
   void windows();
 
