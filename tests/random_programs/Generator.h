@@ -215,7 +215,7 @@ private:
   Val tamed(const Val &value) { return isFloat(value.type) ? unary("tanh", value, false) : value; }
 
   void step() {
-    switch (random.below(32)) {
+    switch (random.below(33)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -240,6 +240,7 @@ private:
     case 29: return transforms();
     case 30: return bits();
     case 31: return quantized();
+    case 32: return uniform();
     default: return norms();
     }
   }
@@ -531,6 +532,7 @@ private:
 
   Val dequantized(const Shape &shape, const Val *from, int64_t scaled, bool isExact);
   void quantized();
+  void uniform();
 
   void windows();
 

@@ -77,6 +77,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
     return buildPlainTensorPipeline(manager, pipeline);
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
+  manager.addPass(tir::createQuantizedAsIntegers());
   manager.addPass(tir::createVolumesAsImages());
   manager.addPass(tir::createIntegerSums()); // While weights that are constants are integers.
   manager.addPass(tir::createFoldConstants());
