@@ -42,7 +42,7 @@ bool isBound(Value value, unsigned depth = 0) {
 /// step, a few sizes. Compilers decide by it which kernel they take.
 bool isParameter(ElementsAttr value) { return value.isSplat() || value.getNumElements() <= 16; }
 
-/// Whether numbers are all used as scales of integers, or taken from them as their zero points, each for many of them: which kernel a
+/// Whether numbers are used as scales of integers, or taken from them as their zero points, each for many of them: which kernel a
 /// compiler takes for quantized weights depends on these, and the weights themselves are hoisted.
 bool isOfQuantization(OpOperand &use, int64_t count) {
   Operation *user = use.getOwner();
@@ -56,10 +56,9 @@ bool isOfQuantization(OpOperand &use, int64_t count) {
          !from.getElementType().isInteger(1);
 }
 
-bool isOfQuantization(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && !value.use_empty() &&
-         llvm::all_of(value.getUses(), [&](OpOperand &use) { return isOfQuantization(use, type.getNumElements()); });
+bool isOfQuantization(OpOperand &use) {
+  auto type = dyn_cast<RankedTensorType>(use.get().getType());
+  return type && type.hasStaticShape() && isOfQuantization(use, type.getNumElements());
 }
 
 /// What a compiler could compute by itself, and which of it only the device may. A parameter beside a
@@ -109,6 +108,8 @@ private:
 
   bool wouldShow(OpOperand &use) const {
     Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+    if (isOfQuantization(use))
+      return false;
     if (user->hasTrait<OpTrait::IsTerminator>())
       return true;
     if (user->getNumResults() == 0 || !known.contains(user->getResult(0)) || isStartOfSum(use, user))
@@ -169,8 +170,9 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
       continue;
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
-          value && !result.use_empty() && !isBound(result) && !isOfQuantization(result) &&
-          (!isParameter(value) || knownValues.isShown(result)))
+          value && !result.use_empty() && !isBound(result) &&
+          (isParameter(value) ? knownValues.isShown(result)
+                              : !llvm::all_of(result.getUses(), [](OpOperand &use) { return isOfQuantization(use); })))
         found.emplace_back(result, value);
   }
   for (auto [result, value] : found) {
