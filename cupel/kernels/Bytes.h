@@ -46,6 +46,7 @@ public:
 private:
   friend class ByteAccess;
   ConvolutionShape of;       // In channels.
+  ConvolutionShape carried;  // As it is carried out: the same, but where what the kernel covers of a line is one pixel's channels.
   PackedConvolution weights; // In fours of channels.
   ByteSides sides;
   std::shared_ptr<int32_t[]> terms;    // Of output channels.
