@@ -32,6 +32,10 @@ public:
   static const int32_t *terms(const PackedByteConvolution &w) { return w.terms.get(); }
   static std::shared_ptr<int32_t[]> &channels(PackedByteConvolution &w) { return w.channels; }
   static const int32_t *channels(const PackedByteConvolution &w) { return w.channels.get(); }
+  static std::shared_ptr<int32_t[]> &pairs(PackedByteConvolution &w) { return w.pairs; }
+  static const int32_t *pairs(const PackedByteConvolution &w) { return w.pairs.get(); }
+  static int64_t &pairWidth(PackedByteConvolution &w) { return w.pairWidth; }
+  static int64_t pairWidth(const PackedByteConvolution &w) { return w.pairWidth; }
 };
 
 namespace {
@@ -166,6 +170,17 @@ void packChannels(const ConvolutionShape &shape, const IntegerTensor &weights, B
     }
     terms[o] = static_cast<int32_t>(-static_cast<uint32_t>(zeros.left) * static_cast<uint32_t>(sum));
   }
+  int64_t width = currentKernels().width, block = 2 * width, whole = channels / block * block;
+  auto pairs = std::make_shared<int32_t[]>(static_cast<size_t>((taps + 1) / 2 * whole));
+  for (int64_t tap = 0; tap < taps; tap += 2)
+    for (int64_t i = 0; i < whole; ++i) {
+      int64_t o = i / block * block + pairChannel(width, i % block);
+      int32_t second = tap + 1 < taps ? made[(tap + 1) * channels + o] : 0;
+      pairs[tap / 2 * whole + i] = static_cast<int32_t>((static_cast<uint32_t>(made[tap * channels + o]) & 0xffffu) |
+                                                        static_cast<uint32_t>(second) << 16);
+    }
+  ByteAccess::pairs(packed) = std::move(pairs);
+  ByteAccess::pairWidth(packed) = width;
   ByteAccess::channels(packed) = std::move(made);
   ByteAccess::terms(packed) = std::move(terms);
 }
@@ -296,7 +311,8 @@ void convolveChannels(const PackedByteConvolution &weights, const uint8_t *input
     findRows(shape, output, input, filler, row, count, pointers);
     int32_t *sums = c ? c + row * channels : frame.take<int32_t>(count * channels);
     kernels.depthwiseBytes[sides.isSigned]({pointers, count, taps, ByteAccess::channels(weights), channels, count,
-                                            channels, sums, channels, ByteAccess::terms(weights)});
+                                            channels, sums, channels, ByteAccess::terms(weights),
+                                            ByteAccess::pairWidth(weights) == kernels.width ? ByteAccess::pairs(weights) : nullptr});
     if (epilogue.function)
       epilogue.function(epilogue.operands, reinterpret_cast<float *>(sums), channels, row, count, 0, channels);
   });

@@ -51,6 +51,8 @@ private:
   ByteSides sides;
   std::shared_ptr<int32_t[]> terms;    // Of output channels.
   std::shared_ptr<int32_t[]> channels; // [tap][channel], where channels are convolved each by itself.
+  std::shared_ptr<int32_t[]> pairs;    // The same of two taps, for vectors of `pairWidth`.
+  int64_t pairWidth = 0;
 };
 
 /// Of inputs that are not dilated. What lies outside of images is zero: the zero point.

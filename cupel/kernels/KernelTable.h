@@ -99,6 +99,12 @@ struct ByteWindowRows {
   uint8_t *c;
 };
 
+/// Which channel of a block of 2 * width is the i-th: bytes of two taps are laced within 128 bits.
+constexpr int64_t pairChannel(int64_t width, int64_t i) {
+  int64_t lane = i % width;
+  return lane / 4 * 8 + lane % 4 + (i < width ? 0 : 4);
+}
+
 /// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
 struct ByteTaps {
   const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
@@ -110,6 +116,9 @@ struct ByteTaps {
   int32_t *c;
   int64_t ldc;
   const int32_t *bias;
+  /// The weights of two taps of each channel as 16 bits, of whole blocks of two vectors of channels in the order of `pairChannel`, blocks
+  /// one behind the other in each pair of taps; or null.
+  const int32_t *pairs = nullptr;
 };
 
 constexpr int kMostDepthwiseLines = 3;
