@@ -22,6 +22,8 @@ public:
   static const int32_t *terms(const PackedBytes &b) { return b.terms.get(); }
 
   static ConvolutionShape &shape(PackedByteConvolution &w) { return w.of; }
+  static ConvolutionShape &carried(PackedByteConvolution &w) { return w.carried; }
+  static const ConvolutionShape &carried(const PackedByteConvolution &w) { return w.carried; }
   static PackedConvolution &weights(PackedByteConvolution &w) { return w.weights; }
   static const PackedConvolution &weights(const PackedByteConvolution &w) { return w.weights; }
   static ByteSides &sides(PackedByteConvolution &w) { return w.sides; }
@@ -30,6 +32,10 @@ public:
   static const int32_t *terms(const PackedByteConvolution &w) { return w.terms.get(); }
   static std::shared_ptr<int32_t[]> &channels(PackedByteConvolution &w) { return w.channels; }
   static const int32_t *channels(const PackedByteConvolution &w) { return w.channels.get(); }
+  static std::shared_ptr<int32_t[]> &pairs(PackedByteConvolution &w) { return w.pairs; }
+  static const int32_t *pairs(const PackedByteConvolution &w) { return w.pairs.get(); }
+  static int64_t &pairWidth(PackedByteConvolution &w) { return w.pairWidth; }
+  static int64_t pairWidth(const PackedByteConvolution &w) { return w.pairWidth; }
 };
 
 namespace {
@@ -164,8 +170,69 @@ void packChannels(const ConvolutionShape &shape, const IntegerTensor &weights, B
     }
     terms[o] = static_cast<int32_t>(-static_cast<uint32_t>(zeros.left) * static_cast<uint32_t>(sum));
   }
+  int64_t width = currentKernels().width, block = 2 * width, whole = channels / block * block;
+  auto pairs = std::make_shared<int32_t[]>(static_cast<size_t>((taps + 1) / 2 * whole));
+  for (int64_t tap = 0; tap < taps; tap += 2)
+    for (int64_t i = 0; i < whole; ++i) {
+      int64_t o = i / block * block + pairChannel(width, i % block);
+      int32_t second = tap + 1 < taps ? made[(tap + 1) * channels + o] : 0;
+      pairs[tap / 2 * whole + i] = static_cast<int32_t>((static_cast<uint32_t>(made[tap * channels + o]) & 0xffffu) |
+                                                        static_cast<uint32_t>(second) << 16);
+    }
+  ByteAccess::pairs(packed) = std::move(pairs);
+  ByteAccess::pairWidth(packed) = width;
   ByteAccess::channels(packed) = std::move(made);
   ByteAccess::terms(packed) = std::move(terms);
+}
+
+/// Images of so few channels that most of the work would be to find them: what the kernel covers of a line is brought together.
+bool hasFewChannels(const ConvolutionShape &shape) {
+  return shape.groups == 1 && !isDepthwise(shape) && shape.inputChannels <= 4 && shape.kernel[2] > 1 && shape.kernelDilation[2] == 1;
+}
+
+ConvolutionShape withJoinedLines(ConvolutionShape shape) {
+  shape.input[2] = shape.output()[2];
+  shape.inputChannels *= shape.kernel[2];
+  shape.kernel[2] = shape.strides[2] = 1;
+  shape.paddingLow[2] = shape.paddingHigh[2] = 0;
+  return shape;
+}
+
+/// Weights as [tap of a line][channel of a pixel][output], one behind the other.
+std::vector<uint8_t> denseWeights(const ConvolutionShape &shape, const IntegerTensor &weights) {
+  std::vector<uint8_t> dense;
+  const uint8_t *data = bytesOf(weights.data);
+  for (int64_t tap = 0; tap < product(shape.kernel); ++tap)
+    for (int64_t i = 0; i < shape.inputChannels; ++i)
+      for (int64_t o = 0; o < shape.outputChannels; ++o)
+        dense.push_back(data[offsetOf(shape.kernel, weights.strides.data(), tap) + i * weights.strides[3] + o * weights.strides[4]]);
+  return dense;
+}
+
+/// For each line of the image and place of the result in it, what the kernel covers: `bytes` of them, filled up to `padded`.
+void joinLines(const ConvolutionShape &shape, const IntegerTensor &image, uint8_t filler, int64_t places, int64_t bytes, int64_t padded,
+               uint8_t *to, const Pool &pool) {
+  int64_t width = shape.input[2], channels = shape.inputChannels, lines = shape.input[0] * shape.input[1];
+  int64_t pixel = image.strides[3], channel = image.strides[4];
+  bool isDense = pixel == channels && (channel == 1 || channels == 1);
+  const uint8_t *data = bytesOf(image.data);
+  pool.parallelFor(shape.batch * lines, static_cast<double>(places * padded) / 8, [&](int64_t unit) {
+    const uint8_t *from = data + unit / lines * image.strides[0] + offsetOf(shape.input, image.strides.data() + 1, unit % lines * width);
+    uint8_t *put = to + unit * places * padded;
+    for (int64_t place = 0; place < places; ++place, put += padded) {
+      int64_t x = place * shape.strides[2] - shape.paddingLow[2];
+      if (isDense && x >= 0 && x * channels + padded <= width * channels) {
+        for (int64_t k = 0; k < padded; k += 4) // What is behind is multiplied by nothing.
+          std::memcpy(put + k, from + x * channels + k, 4);
+        continue;
+      }
+      std::memset(put, filler, static_cast<size_t>(padded));
+      for (int64_t kx = 0; kx < bytes / channels; ++kx)
+        if (x + kx >= 0 && x + kx < width)
+          for (int64_t i = 0; i < channels; ++i)
+            put[kx * channels + i] = from[(x + kx) * pixel + i * channel];
+    }
+  });
 }
 
 /// Whether the channels of pixels lie one behind the other, and pixels as well.
@@ -244,7 +311,8 @@ void convolveChannels(const PackedByteConvolution &weights, const uint8_t *input
     findRows(shape, output, input, filler, row, count, pointers);
     int32_t *sums = c ? c + row * channels : frame.take<int32_t>(count * channels);
     kernels.depthwiseBytes[sides.isSigned]({pointers, count, taps, ByteAccess::channels(weights), channels, count,
-                                            channels, sums, channels, ByteAccess::terms(weights)});
+                                            channels, sums, channels, ByteAccess::terms(weights),
+                                            ByteAccess::pairWidth(weights) == kernels.width ? ByteAccess::pairs(weights) : nullptr});
     if (epilogue.function)
       epilogue.function(epilogue.operands, reinterpret_cast<float *>(sums), channels, row, count, 0, channels);
   });
@@ -316,14 +384,22 @@ void multiply(const IntegerMatrix &a, const PackedBytes &b, int32_t *c, int64_t 
 
 PackedByteConvolution packBytes(const ConvolutionShape &shape, const IntegerTensor &weights,
                                 IntegerType image, ByteZeros zeros, const Pool &pool) {
-  Moved moved(image, weights.type, zeros, shape.inputChannels / shape.groups);
+  bool joins = hasFewChannels(shape);
+  ConvolutionShape carried = joins ? withJoinedLines(shape) : shape;
+  Moved moved(image, weights.type, zeros, carried.inputChannels / shape.groups);
   PackedByteConvolution packed;
   ByteAccess::shape(packed) = shape;
+  ByteAccess::carried(packed) = carried;
   ByteAccess::sides(packed) = moved.sides;
-  if (isDepthwise(shape))
+  if (joins) {
+    std::vector<uint8_t> dense = denseWeights(shape, weights);
+    int64_t outputs = shape.outputChannels, line = carried.inputChannels * outputs;
+    packFours(carried, {dense.data(), weights.type, {shape.kernel[1] * line, line, line, outputs, 1}}, moved, packed, pool);
+  } else if (isDepthwise(shape)) {
     packChannels(shape, weights, zeros, packed);
-  else
+  } else {
     packFours(shape, weights, moved, packed, pool);
+  }
   return packed;
 }
 
@@ -335,7 +411,13 @@ void convolve(const PackedByteConvolution &weights, const IntegerTensor &image, 
   ScratchFrame frame;
   const uint8_t *input = bytesOf(image.data);
   int64_t multiple = isDepthwise(shape) ? 1 : 4, pixels = shape.batch * product(shape.input);
-  if (shape.inputChannels / shape.groups % multiple != 0 || !isDense(shape, image)) {
+  if (hasFewChannels(shape)) {
+    const ConvolutionShape &carried = ByteAccess::carried(weights);
+    int64_t bytes = carried.inputChannels, padded = (bytes + 3) / 4 * 4;
+    auto *copy = frame.take<uint8_t>(carried.batch * product(carried.input) * padded);
+    joinLines(shape, image, ByteAccess::sides(weights).filler, carried.input[2], bytes, padded, copy, pool);
+    input = copy;
+  } else if (shape.inputChannels / shape.groups % multiple != 0 || !isDense(shape, image)) {
     int64_t inputs = shape.inputChannels / shape.groups, padded = (inputs + multiple - 1) / multiple * multiple;
     auto *copy = frame.take<uint8_t>(pixels * shape.groups * padded);
     copyImage(shape, image, multiple, copy, pool);

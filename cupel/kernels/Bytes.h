@@ -46,10 +46,13 @@ public:
 private:
   friend class ByteAccess;
   ConvolutionShape of;       // In channels.
+  ConvolutionShape carried;  // As it is carried out: the same, but where what the kernel covers of a line is one pixel's channels.
   PackedConvolution weights; // In fours of channels.
   ByteSides sides;
   std::shared_ptr<int32_t[]> terms;    // Of output channels.
   std::shared_ptr<int32_t[]> channels; // [tap][channel], where channels are convolved each by itself.
+  std::shared_ptr<int32_t[]> pairs;    // The same of two taps, for vectors of `pairWidth`.
+  int64_t pairWidth = 0;
 };
 
 /// Of inputs that are not dilated. What lies outside of images is zero: the zero point.

@@ -90,6 +90,8 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.greatestBytes[0] = greatestBytes<uint8_t>;
+  table.greatestBytes[1] = greatestBytes<int8_t>;
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;

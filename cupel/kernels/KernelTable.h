@@ -91,6 +91,20 @@ struct WindowRows {
   const float *bias; // Or null.
 };
 
+/// c = the greatest of input[0], input[1], ..., each channel by itself: bytes without a sign, or with one.
+struct ByteWindowRows {
+  const uint8_t *const *input;
+  int64_t count; // One at least.
+  int64_t channels;
+  uint8_t *c;
+};
+
+/// Which channel of a block of 2 * width is the i-th: bytes of two taps are laced within 128 bits.
+constexpr int64_t pairChannel(int64_t width, int64_t i) {
+  int64_t lane = i % width;
+  return lane / 4 * 8 + lane % 4 + (i < width ? 0 : 4);
+}
+
 /// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
 struct ByteTaps {
   const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
@@ -102,6 +116,9 @@ struct ByteTaps {
   int32_t *c;
   int64_t ldc;
   const int32_t *bias;
+  /// The weights of two taps of each channel as 16 bits, of whole blocks of two vectors of channels in the order of `pairChannel`, blocks
+  /// one behind the other in each pair of taps; or null.
+  const int32_t *pairs = nullptr;
 };
 
 constexpr int kMostDepthwiseLines = 3;
@@ -159,6 +176,7 @@ struct KernelTable {
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
   void (*foldRows[3])(const WindowRows &);
+  void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
   /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
   void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
   /// The sum of bytes; [1]: that have a sign, each greater by 128.

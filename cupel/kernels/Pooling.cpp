@@ -42,20 +42,21 @@ Spatial PoolingShape::output() const { return geometryOf(*this).output(); }
 
 int64_t PoolingShape::rows() const { return geometryOf(*this).rows(); }
 
-void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
-                    float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
+/// Calls `fold(row, inputs, count)` for every window, with where the pixels that it covers begin; behind the windows of a line
+/// `finish(first row, rows)`.
+template <typename Element, typename Fold, typename Finish>
+static void forEachWindow(const PoolingShape &shape, const Element *input, double nanosecondsPerElement, const Pool &pool, Fold fold,
+                          Finish finish) {
   int64_t rows = shape.rows(), channels = shape.channels;
   if (rows == 0 || channels == 0)
     return;
-  const KernelTable &kernels = currentKernels();
-  auto fold = kernels.foldRows[static_cast<int>(kind)];
   Spatial output = shape.output();
   int64_t taps = shape.window[0] * shape.window[1] * shape.window[2];
   int64_t width = output[2], lines = rows / width;
-  double nanoseconds = static_cast<double>(width * channels) * static_cast<double>(taps) / 8 + 100;
+  double nanoseconds = static_cast<double>(width * channels) * static_cast<double>(taps) * nanosecondsPerElement + 100;
   pool.parallelFor(lines, nanoseconds, [&](int64_t line) {
     ScratchFrame frame;
-    auto **inputs = frame.take<const float *>(taps);
+    auto **inputs = frame.take<const Element *>(taps);
     Pixel pixel = pixelOf(output, line * width);
     Inside z = findInside(shape, 0, pixel.at[0]), y = findInside(shape, 1, pixel.at[1]);
     for (int64_t column = 0; column < width; ++column) {
@@ -70,12 +71,38 @@ void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, 
           for (int64_t kx = x.begin; kx < x.end; ++kx)
             inputs[count++] = input + (place + kx * shape.windowDilation[2]) * channels;
         }
-      fold({inputs, count, channels, initial, c + (line * width + column) * ldc, epilogue.bias});
+      fold(line * width + column, inputs, count);
     }
-    if (epilogue.function)
-      epilogue.function(epilogue.operands, c + line * width * ldc, ldc, line * width, width, 0,
-                        channels);
+    finish(line * width, width);
   });
+}
+
+void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
+                    float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool) {
+  auto fold = currentKernels().foldRows[static_cast<int>(kind)];
+  forEachWindow(
+      shape, input, 1.0 / 8, pool,
+      [&](int64_t row, const float *const *inputs, int64_t count) {
+        fold({inputs, count, shape.channels, initial, c + row * ldc, epilogue.bias});
+      },
+      [&](int64_t first, int64_t rows) {
+        if (epilogue.function)
+          epilogue.function(epilogue.operands, c + first * ldc, ldc, first, rows, 0, shape.channels);
+      });
+}
+
+void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool) {
+  auto fold = currentKernels().greatestBytes[isSigned];
+  forEachWindow(
+      shape, input, 1.0 / 32, pool,
+      [&](int64_t row, const uint8_t *const *inputs, int64_t count) {
+        uint8_t *to = c + row * shape.channels;
+        if (count > 0)
+          fold({inputs, count, shape.channels, to});
+        else
+          std::fill_n(to, shape.channels, isSigned ? uint8_t{0x80} : uint8_t{0});
+      },
+      [](int64_t, int64_t) {});
 }
 
 } // namespace cupel::kernels

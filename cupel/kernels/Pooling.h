@@ -28,4 +28,7 @@ struct PoolingShape {
 void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
                     float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool);
 
+/// The greatest of bytes; where a window covers nothing but padding, the least there is. Input and result are dense.
+void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool);
+
 } // namespace cupel::kernels

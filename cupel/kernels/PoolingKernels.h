@@ -50,5 +50,28 @@ template <WindowFold fold> void foldRows(const WindowRows &rows) {
     compute(channel, rows.channels - channel);
 }
 
+template <typename Byte> void greatestBytes(const ByteWindowRows &rows) {
+  constexpr int64_t kBytes = 4 * kWidth;
+  using Bytes = Byte __attribute__((ext_vector_type(kBytes)));
+  int64_t channel = 0;
+  for (; channel + kBytes <= rows.channels; channel += kBytes) {
+    Bytes most, one;
+    __builtin_memcpy(&most, rows.input[0] + channel, kBytes);
+    for (int64_t i = 1; i < rows.count; ++i) {
+      __builtin_memcpy(&one, rows.input[i] + channel, kBytes);
+      most = __builtin_elementwise_max(most, one);
+    }
+    __builtin_memcpy(rows.c + channel, &most, kBytes);
+  }
+  for (; channel < rows.channels; ++channel) {
+    auto most = static_cast<Byte>(rows.input[0][channel]);
+    for (int64_t i = 1; i < rows.count; ++i) {
+      auto one = static_cast<Byte>(rows.input[i][channel]);
+      most = one > most ? one : most;
+    }
+    rows.c[channel] = static_cast<uint8_t>(most);
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

@@ -145,5 +145,38 @@ TEST_P(PoolingTest, AnAverageIsASumWithAnEpilogue) {
                   (input[2 * i * 18 + j] + input[(2 * i + 1) * 18 + j] + bias[j]) / 2, 1e-6);
 }
 
+/// Bytes of both kinds, with windows that lie outside, and channels that fill vectors or not.
+TEST_P(PoolingTest, GreatestBytes) {
+  PoolingShape shape;
+  shape.batch = 2;
+  shape.input = {1, 9, 7};
+  shape.window = {1, 3, 2};
+  shape.strides = {1, 2, 1};
+  shape.paddingLow = {0, 3, 1};
+  shape.paddingHigh = {0, 1, 2};
+  for (int64_t channels : {1, 3, 16, 64, 67, 130})
+    for (bool isSigned : {false, true}) {
+      shape.channels = channels;
+      int64_t count = shape.batch * product(shape.input) * channels, rows = shape.rows();
+      // Memory ends where the operands do.
+      GuardedFloats from((count + 3) / 4), to((rows * channels + 3) / 4);
+      auto *input = reinterpret_cast<uint8_t *>(from.data()) + ((count + 3) / 4 * 4 - count);
+      auto *c = reinterpret_cast<uint8_t *>(to.data()) + ((rows * channels + 3) / 4 * 4 - rows * channels);
+      std::mt19937 random(1);
+      for (int64_t i = 0; i < count; ++i)
+        input[i] = static_cast<uint8_t>(random());
+      computeByteWindows(shape, isSigned, input, c, Pool(2));
+      std::vector<float> wide(static_cast<size_t>(count));
+      for (int64_t i = 0; i < count; ++i)
+        wide[static_cast<size_t>(i)] = isSigned ? static_cast<float>(static_cast<int8_t>(input[i])) : static_cast<float>(input[i]);
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t channel = 0; channel < channels; ++channel) {
+          double expected = expectedAt(shape, PoolingKind::Max, isSigned ? -128 : 0, wide.data(), row, channel);
+          uint8_t got = c[row * channels + channel];
+          ASSERT_EQ(isSigned ? static_cast<int8_t>(got) : int{got}, static_cast<int>(expected)) << row << " " << channel;
+        }
+    }
+}
+
 } // namespace
 } // namespace cupel::kernels

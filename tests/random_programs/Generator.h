@@ -215,7 +215,7 @@ private:
   Val tamed(const Val &value) { return isFloat(value.type) ? unary("tanh", value, false) : value; }
 
   void step() {
-    switch (random.below(31)) {
+    switch (random.below(33)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -239,6 +239,8 @@ private:
     case 28: return scans();
     case 29: return transforms();
     case 30: return bits();
+    case 31: return quantized();
+    case 32: return uniform();
     default: return norms();
     }
   }
@@ -527,6 +529,10 @@ private:
   }
 
   void convolutions();
+
+  Val dequantized(const Shape &shape, const Val *from, int64_t scaled, bool isExact);
+  void quantized();
+  void uniform();
 
   void windows();
 

@@ -97,7 +97,7 @@ V emitReduce(Emitter &e, Case c, Operands x) {
 }
 
 V emitConvertCase(Emitter &e, Case c, Operands x) {
-  return emitConvert(e, c.operand, c.result, x[0]);
+  return emitConvert(e, c.operand, c.result, x[0], c.op->getOperand(0));
 }
 
 #define RULE(expression)                                                                           \

@@ -36,7 +36,8 @@ using ElementRule = V (*)(Emitter &, const ElementCase &, ArrayRef<V>);
 ElementRule integerRule(llvm::StringRef name);
 ElementRule booleanRule(llvm::StringRef name);
 /// ElementwiseConvert.cpp.
-V emitConvert(Emitter &e, DType from, DType to, V value);
+/// `operand` is what `value` is of, if there is one: conversions of what is bounded are shorter.
+V emitConvert(Emitter &e, DType from, DType to, V value, mlir::Value operand = {});
 V emitReducePrecision(Emitter &e, V value, int exponentBits, int mantissaBits);
 
 } // namespace cupel::codegen

@@ -2,7 +2,10 @@
 
 #include "cupel/compiler/codegen/Elementwise.h"
 
+#include "cupel/ir/stablehlo/Stablehlo.h"
+
 #include <cmath>
+#include <limits>
 
 namespace cupel::codegen {
 namespace {
@@ -42,23 +45,60 @@ V toFloat(Emitter &e, DType from, DType to, V value) {
   return isSigned(from) ? e.CreateSIToFP(value, type) : e.CreateUIToFP(value, type);
 }
 
+/// Within which numbers a value is, if it is one, by what bounds it on the way.
+std::pair<double, double> boundsOf(mlir::Value value, int depth = 0) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr int kDeepest = 6;
+  std::pair<double, double> any = {-kInfinity, kInfinity};
+  mlir::Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (!op || depth > kDeepest)
+    return any;
+  auto of = [&](unsigned operand) { return boundsOf(op->getOperand(operand), depth + 1); };
+  auto greater = [](std::pair<double, double> a, std::pair<double, double> b) {
+    return std::pair(std::max(a.first, b.first), std::max(a.second, b.second));
+  };
+  auto less = [](std::pair<double, double> a, std::pair<double, double> b) {
+    return std::pair(std::min(a.first, b.first), std::min(a.second, b.second));
+  };
+  if (auto constant = mlir::dyn_cast<stablehlo::ConstantOp>(op)) {
+    auto numbers = mlir::dyn_cast<mlir::DenseFPElementsAttr>(constant.getValue());
+    if (!numbers || !numbers.isSplat() || numbers.getSplatValue<llvm::APFloat>().isNaN())
+      return any;
+    bool losesInfo;
+    auto number = numbers.getSplatValue<llvm::APFloat>();
+    number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+    return {number.convertToDouble(), number.convertToDouble()};
+  }
+  if (mlir::isa<stablehlo::MaximumOp>(op))
+    return greater(of(0), of(1));
+  if (mlir::isa<stablehlo::MinimumOp>(op))
+    return less(of(0), of(1));
+  if (mlir::isa<stablehlo::ClampOp>(op))
+    return less(greater(of(0), of(1)), of(2));
+  if (mlir::isa<stablehlo::RoundNearestEvenOp>(op)) // At most to what whole bounds are.
+    return {std::floor(of(0).first), std::ceil(of(0).second)};
+  return any;
+}
+
 /// Toward zero, into the range; NaN gives 0. LLVM's own instruction for this takes lanes one by one.
-V toInteger(Emitter &e, DType to, V value, llvm::Type *type) {
+V toInteger(Emitter &e, DType to, V value, llvm::Type *type, std::pair<double, double> bounds) {
   int bits = tensor::info(to).bits;
   llvm::Type *from = value->getType();
   auto least = isSigned(to) ? llvm::APInt::getSignedMinValue(unsigned(bits)) : llvm::APInt::getZero(unsigned(bits));
   auto most = isSigned(to) ? llvm::APInt::getSignedMaxValue(unsigned(bits)) : llvm::APInt::getMaxValue(unsigned(bits));
   V inside = isSigned(to) ? e.CreateFPToSI(value, type) : e.CreateFPToUI(value, type); // Where it is.
-  V isBelow = e.CreateFCmpOLT(value, e.number(from, isSigned(to) ? -std::ldexp(1.0, bits - 1) : 0.0));
-  V isAbove = e.CreateFCmpOGE(value, e.number(from, std::ldexp(1.0, isSigned(to) ? bits - 1 : bits)));
   V result = e.CreateSelect(e.isNan(value), e.integer(type, 0), inside);
+  double first = isSigned(to) ? -std::ldexp(1.0, bits - 1) : 0.0, behind = std::ldexp(1.0, isSigned(to) ? bits - 1 : bits);
+  if (bounds.first >= first && bounds.second < behind)
+    return result;
+  V isBelow = e.CreateFCmpOLT(value, e.number(from, first)), isAbove = e.CreateFCmpOGE(value, e.number(from, behind));
   result = e.CreateSelect(isBelow, llvm::ConstantInt::get(type, least), result);
   return e.CreateSelect(isAbove, llvm::ConstantInt::get(type, most), result);
 }
 
 } // namespace
 
-V emitConvert(Emitter &e, DType from, DType to, V value) {
+V emitConvert(Emitter &e, DType from, DType to, V value, mlir::Value operand) {
   if (from == to)
     return value;
   if (tensor::isFloat(to))
@@ -67,7 +107,7 @@ V emitConvert(Emitter &e, DType from, DType to, V value) {
   if (tensor::isFloat(from)) {
     if (to == DType::I1) // NaN is not zero.
       return e.CreateFCmpUNE(value, e.number(value->getType(), 0));
-    return toInteger(e, to, value, type);
+    return toInteger(e, to, value, type, boundsOf(operand));
   }
   if (to == DType::I1)
     return e.CreateICmpNE(value, e.integer(value->getType(), 0));

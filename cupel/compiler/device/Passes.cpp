@@ -77,7 +77,9 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
     return buildPlainTensorPipeline(manager, pipeline);
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
+  manager.addPass(tir::createQuantizedAsIntegers());
   manager.addPass(tir::createVolumesAsImages());
+  manager.addPass(tir::createIntegerSums()); // While weights that are constants are integers.
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());

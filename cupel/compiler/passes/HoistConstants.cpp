@@ -42,6 +42,25 @@ bool isBound(Value value, unsigned depth = 0) {
 /// step, a few sizes. Compilers decide by it which kernel they take.
 bool isParameter(ElementsAttr value) { return value.isSplat() || value.getNumElements() <= 16; }
 
+/// Whether numbers are used as scales of integers, or taken from them as their zero points, each for many of them: which kernel a
+/// compiler takes for quantized weights depends on these, and the weights themselves are hoisted.
+bool isOfQuantization(OpOperand &use, int64_t count) {
+  Operation *user = use.getOwner();
+  if (user->hasTrait<stablehlo::MovesElements>() && user->getNumResults() == 1)
+    return !user->use_empty() && llvm::all_of(user->getUses(), [&](OpOperand &next) { return isOfQuantization(next, count); });
+  if (!isa<stablehlo::MultiplyOp>(user) && !(isa<stablehlo::SubtractOp>(user) && use.getOperandNumber() == 1))
+    return false;
+  auto conversion = user->getOperand(1 - use.getOperandNumber()).getDefiningOp<stablehlo::ConvertOp>();
+  auto from = conversion ? dyn_cast<RankedTensorType>(conversion.getOperand().getType()) : RankedTensorType();
+  return from && from.hasStaticShape() && from.getNumElements() > count && isa<IntegerType>(from.getElementType()) &&
+         !from.getElementType().isInteger(1);
+}
+
+bool isOfQuantization(OpOperand &use) {
+  auto type = dyn_cast<RankedTensorType>(use.get().getType());
+  return type && type.hasStaticShape() && isOfQuantization(use, type.getNumElements());
+}
+
 /// What a compiler could compute by itself, and which of it only the device may. A parameter beside a
 /// value that is not known stays where users have it.
 class KnownValues {
@@ -89,6 +108,8 @@ private:
 
   bool wouldShow(OpOperand &use) const {
     Operation *user = body.findAncestorOpInBlock(*use.getOwner());
+    if (isOfQuantization(use))
+      return false;
     if (user->hasTrait<OpTrait::IsTerminator>())
       return true;
     if (user->getNumResults() == 0 || !known.contains(user->getResult(0)) || isStartOfSum(use, user))
@@ -150,7 +171,8 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
           value && !result.use_empty() && !isBound(result) &&
-          (!isParameter(value) || knownValues.isShown(result)))
+          (isParameter(value) ? knownValues.isShown(result)
+                              : !llvm::all_of(result.getUses(), [](OpOperand &use) { return isOfQuantization(use); })))
         found.emplace_back(result, value);
   }
   for (auto [result, value] : found) {

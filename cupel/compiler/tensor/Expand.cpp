@@ -164,11 +164,15 @@ public:
 
   LogicalResult run(PoolOp op) {
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    auto element = cast<FloatType>(type.getElementType());
+    Type element = type.getElementType();
     bool isMax = op.getCombiner() == "maximum";
-    TypedAttr init = isMax ? builder.getFloatAttr(element, APFloat::getInf(
-                                                               element.getFloatSemantics(), true))
-                           : builder.getFloatAttr(element, 0.0);
+    TypedAttr init;
+    if (auto integer = dyn_cast<IntegerType>(element)) // Whose least is what padding is.
+      init = builder.getIntegerAttr(integer, integer.isUnsigned() ? APInt::getZero(integer.getWidth())
+                                                                  : APInt::getSignedMinValue(integer.getWidth()));
+    else
+      init = builder.getFloatAttr(element, isMax ? APFloat::getInf(cast<FloatType>(element).getFloatSemantics(), true)
+                                                 : APFloat::getZero(cast<FloatType>(element).getFloatSemantics()));
     SmallVector<int64_t> padding = {0, 0};
     llvm::append_range(padding, op.getPadding());
     padding.append({0, 0});

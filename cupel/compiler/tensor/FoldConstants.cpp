@@ -82,6 +82,31 @@ SmallVector<DenseElementsAttr> evaluate(Operation *op) {
   return attributes;
 }
 
+/// Numbers that are constants and are repeated, and what moves them then: whoever reads them reads the few there are. They are written
+/// out only for who is known himself then.
+bool isRepeated(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isMove(op) || isa<stablehlo::PadOp>(op) || op->getNumOperands() != 1 || !hasPlainElements(value.getType()))
+    return false;
+  if (isRepeated(op->getOperand(0)))
+    return true;
+  DenseElementsAttr constant = constantOf(op->getOperand(0));
+  return constant && !constant.isSplat() && countOf(value) > constant.getNumElements();
+}
+
+/// The constant that repeated numbers are.
+Value writtenOut(Value value) {
+  if (constantOf(value))
+    return value;
+  Operation *op = value.getDefiningOp();
+  OpBuilder builder(op);
+  Operation *copy = builder.clone(*op);
+  copy->setOperand(0, writtenOut(op->getOperand(0)));
+  SmallVector<DenseElementsAttr> values = evaluate(copy);
+  copy->erase();
+  return values.empty() ? Value() : builder.create<stablehlo::ConstantOp>(op->getLoc(), value.getType(), values[0]);
+}
+
 /// A move of, or an elementwise operation on, one number: the same number everywhere.
 DenseElementsAttr foldSplat(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0)
@@ -120,16 +145,17 @@ bool fold(Operation *op) {
       isa_and_nonnull<TirDialect>(op->getDialect()) ||
       op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
       isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,
-          stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op))
+          stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) ||
+      (op->getNumResults() == 1 && isRepeated(op->getResult(0))))
     return false;
   int64_t given = 0, made = 0;
   bool isSplat = op->getNumOperands() > 0;
   for (Value operand : op->getOperands()) {
     DenseElementsAttr constant = constantOf(operand);
-    if (!constant || !hasPlainElements(operand.getType()))
+    if (!(constant || (isRepeated(operand) && countOf(operand) <= kMostElements)) || !hasPlainElements(operand.getType()))
       return false;
-    isSplat &= constant.isSplat();
-    given += constant.getNumElements();
+    isSplat &= constant && constant.isSplat();
+    given += countOf(operand);
   }
   for (Value result : op->getResults()) {
     if (!hasPlainElements(result.getType()))
@@ -143,6 +169,11 @@ bool fold(Operation *op) {
   });
   if (hasOutside)
     return false;
+  for (OpOperand &operand : op->getOpOperands())
+    if (Value constant = writtenOut(operand.get()))
+      operand.set(constant);
+    else
+      return false;
   SmallVector<DenseElementsAttr> values;
   if (DenseElementsAttr splat = isSplat ? foldSplat(op) : DenseElementsAttr())
     values.push_back(splat);
@@ -155,6 +186,16 @@ bool fold(Operation *op) {
     result.replaceAllUsesWith(
         builder.create<stablehlo::ConstantOp>(op->getLoc(), result.getType(), value));
   return true;
+}
+
+/// Repeated numbers are constants for all that do not read them through their moves, if they are not too many.
+void writeOutForOthers(Block &block) {
+  for (Operation &op : block)
+    if (!op.hasTrait<stablehlo::Elementwise>() && !isMove(&op) && !isa<stablehlo::ReduceOp>(op))
+      for (OpOperand &operand : op.getOpOperands())
+        if (isRepeated(operand.get()) && countOf(operand.get()) <= kMostElements)
+          if (Value constant = writtenOut(operand.get()))
+            operand.set(constant);
 }
 
 /// The operand that the operation gives unchanged; null if it does not.
@@ -245,6 +286,7 @@ public:
         else if (Value reshaped = asReshape(op))
           op->getResult(0).replaceAllUsesWith(reshaped);
       }
+      writeOutForOthers(block);
       eraseUnused(block);
     }
     if (folded > 0)

@@ -333,16 +333,23 @@ void form(stablehlo::ConvolutionOp op) {
 
 void form(stablehlo::ReduceWindowOp op) {
   if (op.getInputs().size() != 1 || op.getWindowDimensions().size() != 4 ||
-      !(isImage(op.getInputs()[0]) || (hasImageShape(op.getInputs()[0]) && isHalf(op.getInputs()[0]))) ||
+      !hasImageShape(op.getInputs()[0]) ||
+      !(isImage(op.getInputs()[0]) || isHalf(op.getInputs()[0]) || elementOf(op.getInputs()[0]).isInteger(8)) ||
       !hasImageShape(op.getResult(0)) || elementOf(op.getInputs()[0]) != elementOf(op.getResult(0)) ||
       !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()))
     return;
   Operation *combiner = simpleCombiner(op.getBody());
-  auto init = dyn_cast_or_null<FloatAttr>(splatOf(op.getInitValues()[0]));
+  TypedAttr first = splatOf(op.getInitValues()[0]);
+  auto init = dyn_cast_or_null<FloatAttr>(first);
+  auto least = dyn_cast_or_null<IntegerAttr>(first);
   bool isMax = isa_and_nonnull<stablehlo::MaximumOp>(combiner),
        isSum = isa_and_nonnull<stablehlo::AddOp>(combiner);
   bool isNeutral = init && ((isMax && init.getValue().isInfinity() && init.getValue().isNegative()) ||
                             (isSum && init.getValue().isPosZero()));
+  if (least && isMax) {
+    bool isUnsigned = elementOf(op.getInputs()[0]).isUnsignedInteger();
+    isNeutral = isUnsigned ? least.getValue().isZero() : least.getValue().isMinSignedValue();
+  }
   Dims window(op.getWindowDimensions()), strides = orOnes(op.getWindowStrides(), 4),
                                          padding = paddingOf(op.getPadding(), 4);
   Dims spatial, others;
@@ -362,10 +369,11 @@ void form(stablehlo::ReduceWindowOp op) {
   auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };
   OpBuilder builder(op);
   // Windows of halves are combined in f32 and rounded once.
-  Value wide = converted(builder, op.getLoc(), op.getInputs()[0], builder.getF32Type());
+  Type element = least ? elementOf(op.getInputs()[0]) : Type(builder.getF32Type());
+  Value wide = converted(builder, op.getLoc(), op.getInputs()[0], element);
   Value image = transposed(builder, op.getLoc(), wide, order);
   Value pool = builder.create<PoolOp>(
-      op.getLoc(), permuted(op.getResult(0), order).clone(builder.getF32Type()), image, isMax ? "maximum" : "add", pair(window),
+      op.getLoc(), permuted(op.getResult(0), order).clone(element), image, isMax ? "maximum" : "add", pair(window),
       pair(strides),
       Dims{padding[2 * spatial[0]], padding[2 * spatial[0] + 1], padding[2 * spatial[1]],
            padding[2 * spatial[1] + 1]});

@@ -41,6 +41,34 @@ void roundFirst(Block &body) {
   sum.setType(RankedTensorType::get({}, builder.getF32Type()));
 }
 
+/// Whether a product or convolution reads what another operation makes, which must then be in memory anyway.
+bool isOperandOf(Operation *op, Operation *maker) {
+  return llvm::any_of(maker->getUsers(), [&](Operation *user) {
+    return user == op || (isa<stablehlo::ReshapeOp>(user) && isOperandOf(op, user));
+  });
+}
+
+/// Whether a value is what was made of the integer sums of another product: that one scales and rounds them itself, and eight bits lie in
+/// memory instead of 32.
+bool isOfOtherSums(Operation *maker, Operation *op, int64_t count) {
+  constexpr int kMostSteps = 64;
+  SmallVector<Operation *> waiting = {maker};
+  for (int step = 0; step < kMostSteps && !waiting.empty(); ++step)
+    for (Value operand : waiting.pop_back_val()->getOperands()) {
+      Operation *from = throughReshapes(operand).getDefiningOp();
+      bool isByte = cast<RankedTensorType>(operand.getType()).getElementType().isInteger(8); // Which lies in memory then.
+      if (!from || from == op || isByte)
+        continue;
+      if (isa<ProductOp, ConvolutionOp>(from)) {
+        if (cast<RankedTensorType>(from->getResult(0).getType()).getElementType().isInteger(32))
+          return true;
+      } else if (isFusible(from) && countOf(from->getResult(0)) == count) {
+        waiting.push_back(from);
+      }
+    }
+  return false;
+}
+
 void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
@@ -51,7 +79,7 @@ void fuse(Operation *op, Taken &taken) {
   auto fits = [&](Operation *other) {
     return isFusible(other) && countOf(other->getResult(0)) == count;
   };
-  group.grow(fits, fits);
+  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other) && !isOfOtherSums(other, op, count); });
   do {
     Value result = group.cutToOneResult();
     if (!result || result == made)

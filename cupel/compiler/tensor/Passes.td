@@ -29,6 +29,22 @@ def PlaceOnReference : TensorPass<"place-on-reference"> {
   }];
 }
 
+def QuantizedAsIntegers : TensorPass<"quantized-as-integers"> {
+  let summary = "Write operations on quantized types out on the integers that are stored";
+  let description = [{
+    Of f32 in 8, 16 or 32 bits: quantizing and dequantizing, moves, elementwise operations, products and convolutions, with the
+    golden reference's roundings. A program with other operations on quantized types, or other quantized types, is left as it is.
+  }];
+}
+
+def IntegerSums : TensorPass<"integer-sums"> {
+  let summary = "Make sums of integers of products and convolutions of dequantized ones";
+  let description = [{
+    Where both sides are (x - zero) * scale of 8-bit integers, with known positive scales, of which those of one side may differ by
+    row, column or filter, and the sum of integers fits in 32 bits. It is multiplied once, with the product of the scales.
+  }];
+}
+
 def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{

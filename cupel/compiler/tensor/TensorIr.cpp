@@ -519,6 +519,8 @@ LogicalResult PoolOp::verify() {
     return emitOpError("works on tensors of static shape and rank 4");
   if (getCombiner() != "maximum" && getCombiner() != "add")
     return emitOpError() << "has the unknown combiner '" << getCombiner() << "'";
+  if (!isa<FloatType>(image.getElementType()) && !(image.getElementType().isInteger(8) && getCombiner() == "maximum"))
+    return emitOpError("combines floats, or finds the greatest of bytes");
   if (getWindow().size() != 2 || getStrides().size() != 2 || getPadding().size() != 4)
     return emitOpError("needs a window and strides of 2 sizes and 4 paddings");
   for (int i : {0, 1}) {

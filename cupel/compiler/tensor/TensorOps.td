@@ -210,7 +210,7 @@ def Tir_CorrelationOp : Tir_Op<"correlation", [Pure]> {
 def Tir_PoolOp : Tir_Op<"pool", [Pure]> {
   let summary = "Windows of images with channels inmost, each combined to one element";
   let description = [{
-    `combiner` is `maximum` (padding never wins) or `add` (padding adds nothing). `image` is batch x
+    `combiner` is `maximum` (padding never wins; of integers of 8 bits as well) or `add` (padding adds nothing). `image` is batch x
     height x width x channels.
   }];
   let arguments = (ins Hlo_Tensor:$image, StrAttr:$combiner, DenseI64ArrayAttr:$window,

@@ -29,6 +29,15 @@ bool isWorthFolding(ArrayRef<Item> inputs) {
   return elements <= kMaxElements;
 }
 
+/// Weights of 8 bits that are dequantized stay what they are in the program: devices multiply integers as such.
+bool areQuantizedWeights(const proto::NodeProto &node, ArrayRef<Item> inputs) {
+  if (node.op_type() != "DequantizeLinear" || inputs.empty() || !inputs[0].known || inputs[0].coded)
+    return false;
+  const Tensor &tensor = *inputs[0].known;
+  return tensor.shape().size() >= 2 &&
+         (tensor.dtype() == tensor::DType::I8 || tensor.dtype() == tensor::DType::U8);
+}
+
 /// Whether nothing in between is so large that evaluating it costs time or memory worth the name.
 bool isCheap(ModuleOp module) {
   int64_t total = 0;
@@ -44,7 +53,7 @@ bool isCheap(ModuleOp module) {
 
 Result<bool> Importer::fold(const OpEntry &entry, const proto::NodeProto &node, int64_t opset,
                             const SmallVector<Item> &inputs, SmallVector<Item> &results) {
-  if (!entry.foldable || folding || !isWorthFolding(inputs))
+  if (!entry.foldable || folding || !isWorthFolding(inputs) || areQuantizedWeights(node, inputs))
     return false;
   OpBuilder builder(&context);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());

@@ -334,6 +334,29 @@ Maker castOf(std::vector<float> numbers, int32_t type, const std::string &roundi
   return maker;
 }
 
+/// Weights that are dequantized stay integers, and their scales constants, however many: devices multiply integers, by kernels that depend
+/// on the scales.
+TEST_F(OnnxImport, KeepsQuantizedWeights) {
+  Maker maker;
+  maker.input("x", {2, 3}).output("y");
+  proto::TensorProto &weights = *maker.graph.add_initializer();
+  weights.set_name("w");
+  weights.set_data_type(P::INT8);
+  weights.add_dims(3);
+  weights.add_dims(1500);
+  for (int i = 0; i < 4500; ++i)
+    weights.add_int32_data(i % 100);
+  *maker.graph.add_initializer() = Maker::floats("s", {1500}, 0.5f);
+  maker.graph.mutable_initializer(1)->set_float_data(7, 0.25f);
+  setInteger(maker.node("DequantizeLinear", {"w", "s"}, {"d"}), "axis", 1);
+  maker.node("MatMul", {"x", "d"}, {"y"});
+  std::string program = text(maker);
+  ASSERT_TRUE(imported.has_value());
+  ASSERT_EQ(imported->weights.size(), 1u);
+  EXPECT_EQ(imported->weights[0].first, "w");
+  EXPECT_THAT(program, HasSubstr("tensor<3x1500xi8>"));
+}
+
 TEST_F(OnnxImport, RoundsSmallFloatsHalfToEven) {
   constexpr int32_t kFloat4 = 23, kFloat6E2M3 = 27, kFloat6E3M2 = 28;
   auto cast = [&](std::vector<float> numbers, int32_t type) {

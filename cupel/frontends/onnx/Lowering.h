@@ -54,6 +54,10 @@ mlir::Value rotate(HloBuilder &b, mlir::Value x, mlir::Value cosine, mlir::Value
 /// left to be computed would hide it from kernels.
 mlir::Value convertPoint(HloBuilder &b, mlir::Value value, mlir::Type element);
 
+/// What sums of products of quantized numbers are multiplied with: left scale * right scale / result's scale (which may be null), in
+/// f32. A constant where these are: computed later, it would be computed in every run.
+mlir::Value scaleFactor(HloBuilder &b, mlir::Value left, mlir::Value right, mlir::Value result);
+
 /// Rounded values moved by the zero point (which may be null) and held inside an integer type.
 mlir::Value quantizeTo(HloBuilder &b, mlir::Value rounded, mlir::Value zero, mlir::Type element);
 

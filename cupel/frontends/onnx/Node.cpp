@@ -27,6 +27,11 @@ StringRef Node::op() const { return node.op_type(); }
 
 Value Node::materialize(Item &item) { return importer.materialize(item); }
 Value Node::in(size_t i) { return importer.materialize(items[i]); }
+void Node::asConstants(std::initializer_list<size_t> operands) {
+  for (size_t i : operands)
+    if (has(i) && items[i].known && !items[i].value && items[i].known->shape().size() <= 1)
+      items[i].value = b.constant(*items[i].known);
+}
 
 Status Node::expect(size_t least, std::optional<size_t> most) {
   if (most && items.size() > *most)

@@ -65,6 +65,9 @@ public:
   const Item &item(size_t i) const { return items[i]; }
   /// A tensor operand; `expect` has made sure that it is there.
   mlir::Value in(size_t i);
+  /// Lets operands of at most one dimension that are known be constants, however many numbers they hold: scales and zero points, by
+  /// which devices choose kernels. To be called before anybody asks for their values.
+  void asConstants(std::initializer_list<size_t> operands);
   llvm::ArrayRef<int64_t> shape(size_t i) { return HloBuilder::shapeOf(in(i)); }
   int64_t rank(size_t i) { return HloBuilder::rankOf(in(i)); }
   mlir::Type element(size_t i) { return HloBuilder::elementOf(in(i)); }

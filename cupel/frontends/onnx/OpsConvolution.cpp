@@ -371,6 +371,7 @@ Status lowerQLinearConv(Node &n) {
   if (rank < 3 || n.rank(3) != rank || groups < 1 || n.shape(0)[1] != n.shape(3)[1] * groups ||
       n.shape(3)[0] % groups)
     return n.error("its kernel does not fit its operand");
+  n.asConstants({1, 2, 4, 5, 6, 7});
   ONNX_LET(s, sliding(n, n.shape(0).drop_front(2), Dims(n.shape(3).drop_front(2))));
   Dims channel(rank, 1);
   channel[0] = HloBuilder::countOf(n.in(5));
@@ -380,7 +381,7 @@ Status lowerQLinearConv(Node &n) {
   HloBuilder::Convolution how{s.strides, s.low, s.high, {}, s.dilations, groups, false};
   Value sum = b.convolution(x, w, how);
   ONNX_TRY(addBias(n, 8, sum));
-  Value scale = b.divide(b.multiply(b.reshape(n.in(1), {}), n.in(4)), b.reshape(n.in(6), {}));
+  Value scale = scaleFactor(b, b.reshape(n.in(1), {}), n.in(4), b.reshape(n.in(6), {}));
   if (HloBuilder::countOf(scale) > 1)
     scale = perChannel(b, scale, rank);
   else

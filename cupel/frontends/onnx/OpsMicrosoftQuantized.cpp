@@ -164,12 +164,13 @@ Value operandOrNull(Node &n, size_t i) { return n.has(i) ? n.in(i) : Value(); }
 
 Status lowerMatMulIntegerToFloat(Node &n) {
   ONNX_TRY(n.expect(4, 7));
+  n.asConstants({2, 3, 4, 5});
   HloBuilder &b = n.b;
   ONNX_TRY(checkScalar(n, 2));
   ONNX_TRY(checkScalar(n, 4));
   ONNX_LET(sum, integerProduct(n, n.in(0), operandOrNull(n, 4), n.in(1), operandOrNull(n, 5)));
   ONNX_LET(scale, columnScale(n, 3, sum));
-  Value factor = b.multiply(b.reshape(b.convert(n.in(2), b.f32()), {}), scale);
+  Value factor = scaleFactor(b, b.reshape(b.convert(n.in(2), b.f32()), {}), scale, {});
   ONNX_LET(y, withBias(n, b.multiply(b.convert(sum, b.f32()), factor), 6));
   n.out(0, b.convert(y, n.element(2)));
   return {};
@@ -201,6 +202,7 @@ Status lowerDynamicQuantizeMatMul(Node &n) {
 
 Status lowerQGemm(Node &n) {
   ONNX_TRY(n.expect(6, 9));
+  n.asConstants({1, 2, 4, 5, 7, 8});
   HloBuilder &b = n.b;
   if (n.rank(0) != 2 || n.rank(3) != 2)
     return n.error("takes matrices");
@@ -216,8 +218,9 @@ Status lowerQGemm(Node &n) {
     sum = b.add(sum, b.convert(n.in(6), b.i32()));
   }
   ONNX_LET(columns, columnScale(n, 4, sum));
-  Value factor = b.multiply(b.reshape(b.convert(n.in(1), b.f32()), {}), columns);
-  factor = b.multiply(factor, b.like(factor, n.real("alpha", 1)));
+  Value factor = scaleFactor(b, b.reshape(b.convert(n.in(1), b.f32()), {}), columns, {});
+  if (double alpha = n.real("alpha", 1); alpha != 1)
+    factor = b.multiply(factor, b.like(factor, alpha));
   Value product = b.multiply(b.convert(sum, b.f32()), factor);
   if (!n.has(7)) {
     n.out(0, product);

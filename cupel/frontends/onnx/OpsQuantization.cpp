@@ -22,6 +22,31 @@ Value convertPoint(HloBuilder &b, Value value, Type element) {
                  Dims(HloBuilder::shapeOf(value)));
 }
 
+/// The numbers of a constant, through reshapes.
+static std::optional<SmallVector<float>> knownNumbers(Value value) {
+  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
+    value = reshape.getOperand();
+  DenseFPElementsAttr numbers;
+  if (!matchPattern(value, m_Constant(&numbers)) || numbers.empty() || !numbers.getElementType().isF32())
+    return std::nullopt;
+  return llvm::to_vector(numbers.getValues<float>());
+}
+
+Value scaleFactor(HloBuilder &b, Value left, Value right, Value result) {
+  std::optional<SmallVector<float>> a = knownNumbers(left), c = knownNumbers(right), d;
+  if (result)
+    d = knownNumbers(result);
+  // One on each side, but for that of one number for each column or filter.
+  if (!a || !c || a->size() != 1 || (result && (!d || d->size() != 1))) {
+    Value factor = b.multiply(left, right);
+    return result ? b.divide(factor, result) : factor;
+  }
+  for (float &number : *c)
+    number = result ? *a->begin() * number / *d->begin() : *a->begin() * number;
+  auto type = RankedTensorType::get(HloBuilder::shapeOf(right), b.f32());
+  return b.builder().create<stablehlo::ConstantOp>(b.location(), type, DenseElementsAttr::get(type, ArrayRef<float>(*c)));
+}
+
 Value quantizeTo(HloBuilder &b, Value rounded, Value zero, Type element) {
   Type wide = HloBuilder::elementOf(rounded);
   if (zero)
@@ -67,6 +92,7 @@ Value decoded(Node &n, size_t i) { return n.coded(i) ? decode(n.b, n.in(i), n.co
 
 Status lowerQuantize(Node &n) {
   ONNX_TRY(n.expect(2, 3));
+  n.asConstants({1, 2});
   HloBuilder &b = n.b;
   Type element = IntegerType::get(b.context(), 8, IntegerType::Unsigned);
   int64_t coded = n.has(2) ? n.coded(2) : 0;
@@ -111,6 +137,7 @@ Status lowerQuantize(Node &n) {
 
 Status lowerDequantize(Node &n) {
   ONNX_TRY(n.expect(2, 3));
+  n.asConstants({1, 2});
   HloBuilder &b = n.b;
   ONNX_LET(scale, spread(n, n.in(0), decoded(n, 1)));
   Type element = HloBuilder::elementOf(scale);
@@ -170,6 +197,7 @@ Status checkMatrices(Node &n, size_t x, size_t y) {
 Status lowerMatMulInteger(Node &n) {
   ONNX_TRY(n.expect(2, 4));
   ONNX_TRY(checkMatrices(n, 0, 1));
+  n.asConstants({2, 3});
   HloBuilder &b = n.b;
   Value x = b.convert(n.in(0), b.i32()), y = b.convert(n.in(1), b.i32());
   if (n.has(2)) {
@@ -189,6 +217,7 @@ Status lowerMatMulInteger(Node &n) {
 Status lowerQLinearMatMul(Node &n) {
   ONNX_TRY(n.expect(8, 8));
   ONNX_TRY(checkMatrices(n, 0, 3));
+  n.asConstants({1, 2, 4, 5, 6, 7});
   HloBuilder &b = n.b;
   auto moved = [&](size_t operand, size_t zero, bool row) {
     return b.subtract(b.convert(n.in(operand), b.i32()),
@@ -198,7 +227,7 @@ Status lowerQLinearMatMul(Node &n) {
     ONNX_TRY(n.checkBroadcast(n.in(operand), rowOrColumn(b, n.in(zero), row)));
   Value sum = b.matmul(moved(0, 2, true), moved(3, 5, false));
   auto scale = [&](size_t i, bool row) { return b.convert(rowOrColumn(b, n.in(i), row), b.f32()); };
-  Value factor = b.divide(b.multiply(scale(1, true), scale(4, false)), scale(6, true));
+  Value factor = scaleFactor(b, scale(1, true), scale(4, false), scale(6, true));
   ONNX_TRY(n.checkBroadcast(sum, factor));
   Value y = b.unary<stablehlo::RoundNearestEvenOp>(b.multiply(b.convert(sum, b.f32()), factor));
   n.out(0, quantizeTo(b, y, rowOrColumn(b, n.in(7), true), n.element(7)));

@@ -22,6 +22,28 @@ func.func private @inputs() -> tensor<2xf32> {
 
 // -----
 
+// Of quantized weights the scales stay, one for each column, and the zero point: which kernel multiplies integers depends on them.
+// CHECK: cupel.hoisted_constants = [dense<{{.*}}> : tensor<4x5xi8>]
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%arg0: tensor<2x4xf32>, %arg1: tensor<4x5xi8>)
+// CHECK-DAG: stablehlo.constant dense<[5.000000e-01, 2.500000e-01, 1.250000e-01, 1.000000e+00, 2.000000e+00]> : tensor<5xf32>
+// CHECK-DAG: stablehlo.constant dense<3> : tensor<i32>
+func.func @main(%a: tensor<2x4xf32>) -> tensor<2x5xf32> {
+  %w = stablehlo.constant dense<"0x0102030405060708090A0B0C0D0E0F1011121314"> : tensor<4x5xi8>
+  %scales = stablehlo.constant dense<[0.5, 0.25, 0.125, 1.0, 2.0]> : tensor<5xf32>
+  %point = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.convert %w : (tensor<4x5xi8>) -> tensor<4x5xi32>
+  %1 = stablehlo.broadcast_in_dim %point, dims = [] : (tensor<i32>) -> tensor<4x5xi32>
+  %2 = stablehlo.subtract %0, %1 : tensor<4x5xi32>
+  %3 = stablehlo.convert %2 : (tensor<4x5xi32>) -> tensor<4x5xf32>
+  %4 = stablehlo.broadcast_in_dim %scales, dims = [1] : (tensor<5xf32>) -> tensor<4x5xf32>
+  %5 = stablehlo.multiply %3, %4 : tensor<4x5xf32>
+  %6 = stablehlo.dot_general %a, %5, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x5xf32>) -> tensor<2x5xf32>
+  return %6 : tensor<2x5xf32>
+}
+
+// -----
+
 // Beside what is not known: an epsilon, also one that is moved before it meets it, the start of a sum and
 // the first number of a loop stay; weights do not.
 // CHECK: cupel.hoisted_constants = [dense<{{\[}}[0.000000e+00, {{.*}}> : tensor<4x5xf32>]

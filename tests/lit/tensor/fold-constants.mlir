@@ -23,3 +23,23 @@ func.func @main(%a: tensor<100000xf32>) -> (tensor<100000xf32>, tensor<3xi32>, t
   %7 = stablehlo.iota dim = 0 : tensor<100000xi32>
   return %4, %6, %7 : tensor<100000xf32>, tensor<3xi32>, tensor<100000xi32>
 }
+
+// Numbers that are repeated are read where they lie, but for who is known himself, and who does not read through moves.
+// CHECK-LABEL: func.func @repeated
+// CHECK-DAG: %[[FEW:.*]] = stablehlo.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK-DAG: %[[SUM:.*]] = stablehlo.constant dense<{{\[\[}}2.000000e+00, 2.000000e+00], [3.000000e+00, 5.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: %[[WRITTEN:.*]] = stablehlo.constant dense<{{\[\[}}1.000000e+00, 1.000000e+00], [2.000000e+00, 2.000000e+00]]> : tensor<2x2xf32>
+// CHECK-DAG: %[[READ:.*]] = stablehlo.broadcast_in_dim %[[FEW]], dims = [0]
+// CHECK-DAG: %[[TIMES:.*]] = stablehlo.multiply %arg0, %[[READ]]
+// CHECK: stablehlo.multiply %[[TIMES]], %[[SUM]]
+// CHECK: stablehlo.concatenate %{{.*}}, %[[WRITTEN]]
+func.func @repeated(%a: tensor<2x2xf32>) -> tensor<4x2xf32> {
+  %few = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %other = stablehlo.constant dense<[[1.0, 1.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  %0 = stablehlo.broadcast_in_dim %few, dims = [0] : (tensor<2xf32>) -> tensor<2x2xf32>
+  %1 = stablehlo.multiply %a, %0 : tensor<2x2xf32>
+  %2 = stablehlo.add %0, %other : tensor<2x2xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<2x2xf32>
+  %4 = stablehlo.concatenate %3, %0, dim = 0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  return %4 : tensor<4x2xf32>
+}

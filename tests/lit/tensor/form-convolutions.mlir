@@ -135,3 +135,30 @@ func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: ten
   }) : (tensor<1x6x6x16xbf16>, tensor<bf16>) -> tensor<1x5x5x16xbf16>
   return %0, %1, %4, %5 : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>
 }
+
+// The greatest of bytes, beginning with the least there is.
+// CHECK-LABEL: func.func @bytes
+// CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x4xui8>) -> tensor<1x5x5x4xui8>
+// CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x4xi8>) -> tensor<1x5x5x4xi8>
+// CHECK: stablehlo.reduce_window
+func.func @bytes(%x: tensor<1x6x6x4xui8>, %y: tensor<1x6x6x4xi8>) -> (tensor<1x5x5x4xui8>, tensor<1x5x5x4xi8>, tensor<1x5x5x4xi8>) {
+  %none = stablehlo.constant dense<0> : tensor<ui8>
+  %low = stablehlo.constant dense<-128> : tensor<i8>
+  %other = stablehlo.constant dense<0> : tensor<i8>
+  %0 = "stablehlo.reduce_window"(%x, %none) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<ui8>, %b: tensor<ui8>):
+    %m = stablehlo.maximum %a, %b : tensor<ui8>
+    stablehlo.return %m : tensor<ui8>
+  }) : (tensor<1x6x6x4xui8>, tensor<ui8>) -> tensor<1x5x5x4xui8>
+  %1 = "stablehlo.reduce_window"(%y, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %m = stablehlo.maximum %a, %b : tensor<i8>
+    stablehlo.return %m : tensor<i8>
+  }) : (tensor<1x6x6x4xi8>, tensor<i8>) -> tensor<1x5x5x4xi8>
+  %2 = "stablehlo.reduce_window"(%y, %other) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %m = stablehlo.maximum %a, %b : tensor<i8>
+    stablehlo.return %m : tensor<i8>
+  }) : (tensor<1x6x6x4xi8>, tensor<i8>) -> tensor<1x5x5x4xi8>
+  return %0, %1, %2 : tensor<1x5x5x4xui8>, tensor<1x5x5x4xi8>, tensor<1x5x5x4xi8>
+}

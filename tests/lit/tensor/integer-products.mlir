@@ -84,3 +84,30 @@ func.func @main(%a: tensor<2x2xi8>) -> tensor<2x2xi32> {
   %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
   return %1 : tensor<2x2xi32>
 }
+
+// -----
+
+// Two products whose results are quantized and added: each scales and rounds its own sums, and bytes lie between them. What a product reads is
+// none of its epilogue.
+// CHECK: %[[QUANTIZED:.*]] = stablehlo.convert %arg0 {{.*}} -> tensor<2x2xi8>
+// CHECK: %[[RIGHT:.*]] = tir.product(%arg1, %arg2) batch [] {{.*}} : (tensor<2x2xi8>, tensor<2x2xi8>) -> tensor<2x2xi8>
+// CHECK: tir.product(%[[QUANTIZED]], %arg2) with(%[[RIGHT]]) {{.*}} -> tensor<2x2xi32>
+func.func @main(%x: tensor<2x2xf32>, %b: tensor<2x2xi8>, %w: tensor<2x2xi8>) -> tensor<2x2xi32> {
+  %scale = stablehlo.constant dense<0.5> : tensor<2x2xf32>
+  %a = stablehlo.convert %x : (tensor<2x2xf32>) -> tensor<2x2xi8>
+  %0 = stablehlo.convert %a : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %1 = stablehlo.convert %b : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %2 = stablehlo.convert %w : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %3 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  %4 = stablehlo.dot_general %1, %2, contracting_dims = [1] x [0] : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  %5 = stablehlo.convert %3 : (tensor<2x2xi32>) -> tensor<2x2xf32>
+  %6 = stablehlo.convert %4 : (tensor<2x2xi32>) -> tensor<2x2xf32>
+  %7 = stablehlo.multiply %5, %scale : tensor<2x2xf32>
+  %8 = stablehlo.multiply %6, %scale : tensor<2x2xf32>
+  %9 = stablehlo.convert %7 : (tensor<2x2xf32>) -> tensor<2x2xi8>
+  %10 = stablehlo.convert %8 : (tensor<2x2xf32>) -> tensor<2x2xi8>
+  %11 = stablehlo.convert %9 : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %12 = stablehlo.convert %10 : (tensor<2x2xi8>) -> tensor<2x2xi32>
+  %13 = stablehlo.add %11, %12 : tensor<2x2xi32>
+  return %13 : tensor<2x2xi32>
+}

@@ -7,6 +7,7 @@
 #include "cupel/compiler/backends/reference/ReferenceBackend.h"
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/passes/InlineCalls.h"
+#include "cupel/compiler/tensor/Passes.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/ir/sdy/Sdy.h"
@@ -22,8 +23,8 @@ using namespace mlir;
 
 namespace {
 
-/// Why a program runs whole on the golden reference; empty if it does not.
-std::string whyWhole(func::FuncOp entry) {
+/// Why a program runs whole on the golden reference; empty if it does not. Quantized types may be written out later.
+std::string whyWhole(func::FuncOp entry, bool mayBeQuantized) {
   std::string reason;
   entry.walk([&](Operation *op) {
     auto call = dyn_cast<stablehlo::CustomCallOp>(op);
@@ -34,7 +35,9 @@ std::string whyWhole(func::FuncOp entry) {
   });
   if (!reason.empty())
     return reason;
-  auto isPlain = [](Type type) { return dev::byteSizeOf(type).has_value(); };
+  auto isPlain = [&](Type type) {
+    return dev::byteSizeOf(type) || (mayBeQuantized && isa<quant::QuantizedType>(getElementTypeOrSelf(type)));
+  };
   for (Type type : entry.getArgumentTypes())
     if (!isPlain(type))
       return "an argument is no tensor of static shape and plain elements";
@@ -170,11 +173,16 @@ Status lowerForCpu(ModuleOp module, StringRef entryName, const CpuLowering &lowe
   auto entry = module.lookupSymbol<func::FuncOp>(entryName);
   if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock())
     return Error{ErrorCode::Unsupported, "it has no function @" + entryName.str() + " of one block"};
-  std::string reason = whyWhole(entry);
+  std::string reason = whyWhole(entry, /*mayBeQuantized=*/true);
   if (reason.empty() && !inlineCalls(entry))
     reason = "its calls cannot be inlined";
-  if (reason.empty())
-    reason = whyWhole(entry); // What was called counts as well.
+  if (reason.empty()) {
+    PassManager types(context, ModuleOp::getOperationName());
+    types.addPass(tir::createQuantizedAsIntegers());
+    if (failed(types.run(module)))
+      return Error{ErrorCode::Internal, "its quantized types cannot be written out"};
+    reason = whyWhole(entry, /*mayBeQuantized=*/false); // What was called counts as well.
+  }
   if (StringRef rare = ir::rareFloatIn(module); reason.empty() && !rare.empty())
     reason = "it has elements of type " + rare.str();
   if (!reason.empty())

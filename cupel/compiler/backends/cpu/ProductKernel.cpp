@@ -322,9 +322,28 @@ private:
   bool isMax;
 };
 
+class BytePoolKernel final : public Kernel {
+public:
+  BytePoolKernel(const kernels::PoolingShape &shape, bool isSigned) : shape(shape), isSigned(isSigned) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    kernels::computeByteWindows(shape, isSigned, reinterpret_cast<const uint8_t *>(reads[0]),
+                                reinterpret_cast<uint8_t *>(writes[0]), kernelPool());
+    return {};
+  }
+
+  std::string_view kind() const override { return "byte pool"; }
+
+private:
+  kernels::PoolingShape shape;
+  bool isSigned;
+};
+
 Result<KernelPointer> make(tir::PoolOp op) {
-  if (!isF32(op.getImage()))
-    return Error{ErrorCode::Unsupported, "windows are of f32"};
+  Type element = cast<RankedTensorType>(op.getImage().getType()).getElementType();
+  if (!isF32(op.getImage()) && !element.isInteger(8))
+    return Error{ErrorCode::Unsupported, "windows are of f32 and of bytes"};
   auto image = cast<RankedTensorType>(op.getImage().getType());
   kernels::PoolingShape shape;
   shape.batch = image.getDimSize(0);
@@ -334,6 +353,8 @@ Result<KernelPointer> make(tir::PoolOp op) {
   shape.strides = {1, op.getStrides()[0], op.getStrides()[1]};
   shape.paddingLow = {0, op.getPadding()[0], op.getPadding()[2]};
   shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
+  if (element.isInteger(8))
+    return KernelPointer(std::make_unique<BytePoolKernel>(shape, !element.isUnsignedInteger()));
   return KernelPointer(std::make_unique<PoolKernel>(shape, op.getCombiner() == "maximum"));
 }
 

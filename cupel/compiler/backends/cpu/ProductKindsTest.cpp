@@ -138,6 +138,28 @@ TEST(ProductKindsTest, ConvolutionsOfIntegers) {
              {integers(DType::I16, {3, 12, 16}, 7), integers(DType::I8, {3, 1, 16}, 8)});
 }
 
+/// Quantized types, of arguments and results as well: what is stored has the golden reference's bits, with rounding, cutting off and clamping.
+TEST(ProductKindsTest, QuantizedTypes) {
+  const char *product = R"(func.func @main(%a: tensor<9x40x!quant.uniform<i8:f32, 0.05:3>>, %b: tensor<40x7x!quant.uniform<i8:f32:1, {0.02, 0.01, 0.03, 0.5, 0.007, 0.011, 1.0}>>) -> tensor<9x7x!quant.uniform<i8:f32, 0.9:-5>> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<9x40x!quant.uniform<i8:f32, 0.05:3>>, tensor<40x7x!quant.uniform<i8:f32:1, {0.02, 0.01, 0.03, 0.5, 0.007, 0.011, 1.0}>>) -> tensor<9x7x!quant.uniform<i32:f32:1, {0.03, 0.011, 0.07, 0.9, 0.01, 0.02, 1.3}>>
+  %1 = stablehlo.uniform_quantize %0 : (tensor<9x7x!quant.uniform<i32:f32:1, {0.03, 0.011, 0.07, 0.9, 0.01, 0.02, 1.3}>>) -> tensor<9x7x!quant.uniform<i8:f32, 0.9:-5>>
+  %2 = stablehlo.add %1, %1 : tensor<9x7x!quant.uniform<i8:f32, 0.9:-5>>
+  return %2 : tensor<9x7x!quant.uniform<i8:f32, 0.9:-5>>
+})";
+  checkExact(product, {integers(DType::I8, {9, 40}, 1), integers(DType::I8, {40, 7}, 2)});
+  CompileOptions options;
+  options.backend = "cpu";
+  auto compiled = compile(product, options);
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_FALSE((*compiled)->info().notes.contains("backend")); // It does not run whole on the reference,
+  EXPECT_FALSE((*compiled)->info().notes.contains("fallbacks")); // and no part of it.
+  checkExact(R"(func.func @main(%x: tensor<2x6x9x5x!quant.uniform<u8:f32, 0.05:30>>, %k: tensor<3x2x5x8x!quant.uniform<u8:f32, 0.3>>) -> tensor<2x6x8x8x!quant.uniform<u8:f32, 2.5>> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x9x5x!quant.uniform<u8:f32, 0.05:30>>, tensor<3x2x5x8x!quant.uniform<u8:f32, 0.3>>) -> tensor<2x6x8x8x!quant.uniform<u8:f32, 2.5>>
+  return %0 : tensor<2x6x8x8x!quant.uniform<u8:f32, 2.5>>
+})",
+             {integers(DType::U8, {2, 6, 9, 5}, 3), integers(DType::U8, {3, 2, 5, 8}, 4)});
+}
+
 /// The gradient of a convolution's kernel, of images and of lines: no window of weights, but one image over another.
 TEST(ProductKindsTest, GradientsOfKernels) {
   const char *ofImages = R"(func.func @main(%x: tensor<6x4x13x12xf32>, %y: tensor<6x21x7x6xf32>) -> tensor<4x21x3x4xf32> {
