@@ -5,11 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import random
 import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 
+import numpy
 import pytest
 import torch
 from torch import nn
@@ -100,6 +103,21 @@ def test_what_is_random_is_an_input() -> None:
     assert [name for name in graph.input_names if name.startswith("drawn")] == ["drawn_0", "drawn_1"]
     assert not [name for name in operators(graph) if "rand" in name]
     assert torch.allclose(graph.inputs[1] * 2 + graph.inputs[2], golden.expected[0])
+
+
+@pytest.mark.parametrize("draw", [lambda: random.random(), lambda: float(numpy.random.rand()), lambda: float(numpy.random.permutation(100)[0])], ids=["python", "numpy", "permutation"])
+def test_what_python_draws_is_the_same_in_every_run(draw: Callable[[], float]) -> None:
+    class Drawing(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * draw()
+
+    golden = golden_inference(None, Drawing(), (torch.ones(3),), {}, seed=5)
+    again = golden_inference(None, Drawing(), (torch.ones(3),), {}, seed=5)
+    assert torch.equal(golden.expected[0], again.expected[0]) and "state" not in golden.facts
+    random.seed(77)
+    numpy.random.seed(77)
+    assert torch.equal(golden.flat(torch.ones(3))[0], golden.expected[0])
+    assert capture(golden.flat, golden.expected, seed=5).method == "export"
 
 
 def test_only_what_random_calls_need_is_run_to_know_what_they_draw() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
@@ -59,6 +61,31 @@ def test_a_mask_is_torchs_word_and_the_rest_the_programs() -> None:
     torch.manual_seed(3)
     result = trace(Picks(), torch.randn(6, 4))
     assert result.method == "trace" and result.outside == {"nonzero": 1}
+    run(result)
+
+
+class Routed(nn.Module):
+    """Rows go to the experts that a gate names."""
+
+    def __init__(self, places: Callable[[torch.Tensor], tuple[torch.Tensor, ...]]):
+        super().__init__()
+        self.gate, self.experts, self.places = nn.Linear(4, 3), nn.ModuleList(nn.Linear(4, 4) for _ in range(3)), places
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights, chosen = self.gate(x).softmax(-1).topk(2, -1)
+        result = torch.zeros_like(x)
+        for index, expert in enumerate(self.experts):
+            row, which = self.places(chosen == index)
+            if row.numel():
+                result.index_add_(0, row, expert(x[row]) * weights[row, which, None])
+        return result
+
+
+@pytest.mark.parametrize("places", [torch.where, lambda mask: mask.nonzero(as_tuple=True), lambda mask: torch.argwhere(mask).unbind(1)], ids=["where", "nonzero", "argwhere"])
+def test_where_something_holds_is_torchs_word(places: Callable[[torch.Tensor], tuple[torch.Tensor, ...]]) -> None:
+    torch.manual_seed(4)
+    result = trace(Routed(places), torch.randn(5, 4))
+    assert result.outside == {"nonzero": 3}
     run(result)
 
 

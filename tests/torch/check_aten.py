@@ -163,6 +163,8 @@ def writes(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 case("writes through views", writes, SQUARE)
 each("random numbers of nothing", [lambda x: torch.randn_like(x), lambda x: torch.rand(0, 2), lambda x: F.dropout(x, 0.5, True), lambda x: F.rrelu(x, training=True), lambda x: torch.bernoulli(x)], torch.empty(0, 3))
+each("fill_diagonal_", [lambda x: x.clone().fill_diagonal_(7), lambda x: x.t().clone().fill_diagonal_(-1.5), lambda x: x.clone().repeat(3, 1).fill_diagonal_(2, wrap=True), lambda x: x.clone().repeat(3, 1).fill_diagonal_(2),
+     lambda x: x[0, :3].expand(3, 3, 3).clone().fill_diagonal_(4.0), lambda x: (x > 0).fill_diagonal_(True)], MATRIX)
 case("in-place arithmetic", lambda x: (x.clone().mul_(2).sub_(1).clamp_(-1, 1).pow_(2), x.clone().masked_fill_(x > 0, -1.0), x.clone().relu_().sqrt_()), MATRIX)
 
 # Indexing.

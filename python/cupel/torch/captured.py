@@ -22,6 +22,7 @@ from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import limited
+from cupel.torch.vision_ops import vision_decompositions
 
 # Graphs a model may fall into, seconds of processor time it may take to find them or to export it, and bytes that may pass between them, before another way is
 # tried. Backward passes, and compilers that are in the middle of a graph, have twice that time.
@@ -234,7 +235,7 @@ def refuse_symbols(graph: torch.fx.Graph) -> None:
 def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     """The whole model as one graph; raises where there is none."""
     given = flat.inputs
-    program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions({})
+    program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(vision_decompositions())
     from torch.export.graph_signature import InputKind, OutputKind
 
     state = {**program.state_dict, **program.constants}
@@ -365,7 +366,7 @@ def decompositions() -> dict[Any, Any]:
     """To core ATen, but for attention: taken apart, its forward gives its backward a type that this does not take, and rounds where torch's own does not."""
     table = dict(torch._decomp.core_aten_decompositions())
     table.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default, None)
-    return table
+    return table | vision_decompositions()
 
 
 @dataclass

@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from cupel.worker.seeds import seed_python
+
 _MAX_DEPTH = 12
 # What never holds tensors that are a model's arguments or results, however deep one looks.
 _OPAQUE = (str, bytes, int, float, complex, bool, type(None), type, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType,
@@ -148,11 +150,12 @@ class Flat(torch.nn.Module):
     Its arguments' other parts are fixed, and objects among them (caches) are copied for each call, so that every call starts alike.
     """
 
-    def __init__(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], results: Callable[[Any], list[torch.Tensor]]):
+    def __init__(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], results: Callable[[Any], list[torch.Tensor]], seed: int = 0):
         super().__init__()
         self.model = model
         self._given = (args, kwargs)
         self._results = results
+        self._seed = seed
         self.begin: Callable[[], None] = lambda: None
         """Puts the model into the state that its golden result was computed from; called before it is run or traced again."""
 
@@ -172,4 +175,5 @@ class Flat(torch.nn.Module):
         """The same through another form of the model, such as a compiled one."""
         by_identity = {id(tensor): value for (_, tensor), value in zip(self.inputs, values, strict=True)}
         args, kwargs = replaced(self._given, lambda tensor: by_identity[id(tensor)])
+        seed_python(self._seed)
         return tuple(self._results(model(*args, **kwargs)))

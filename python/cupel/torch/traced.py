@@ -19,10 +19,13 @@ from cupel.torch import program as programs
 from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat
+from cupel.torch.vision_ops import vision_decompositions
 from cupel.worker.capture import CannotCapture, Program, can_be_held
 from cupel.worker.inputs import tensors_in
 
 _aten = torch.ops.aten
+# Places where something holds, as other calls say it.
+_OF_PLACES = (_aten.where.default, _aten.nonzero_numpy.default, _aten.argwhere.default)
 # Of packed sequences: the calls that they are made of, whose sizes are known here.
 _OF_PACKED = (_aten.lstm.data, _aten.gru.data, _aten.rnn_tanh.data, _aten.rnn_relu.data, _aten._pad_packed_sequence.default)
 _DYNAMIC = (torch.Tag.dynamic_output_shape, torch.Tag.nondeterministic_seeded)
@@ -95,9 +98,13 @@ class _Trace(Program):
             return self._dropout(args[0], args[1])
         if func is _aten._pack_padded_sequence.default:
             return self._packed(*args)
-        if func in _OF_PACKED:
+        if func in _OF_PACKED or func in _OF_PLACES:
             with self:
                 return func.decompose(*args, **kwargs)
+        if func.namespace == "torchvision" and (taken_apart := vision_decompositions().get(func)) is not None:
+            with self:
+                if (result := taken_apart(*args, **kwargs)) is not NotImplemented:
+                    return result
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
             return self._masked_index(args[0], args[1])
         is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)

@@ -245,10 +245,10 @@ class ModelTest:
 
     def _open_loader(self) -> Any:
         """The loader of the test's variant."""
-        import torch
+        from cupel.worker.seeds import seed_all
 
         request = self.request
-        torch.manual_seed(request.seed)
+        seed_all(request.seed)
         with self.steps.step("import", "loader_import", "the loader cannot be imported"):
             loader_class = import_class(self.root, self.loader_file, self.loader_class)
             variant = choose_variant(loader_class, request.variant)

@@ -19,6 +19,7 @@ from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
+from cupel.worker.seeds import seed_all
 
 
 @dataclass
@@ -89,7 +90,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
 
     def call() -> Any:
         own_args, own_kwargs = _cloned((args, kwargs))
-        torch.manual_seed(seed)
+        seed_all(seed)
         return model(*own_args, **own_kwargs)
 
     before = ModelState(model)
@@ -97,7 +98,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
         output = call()
     found = results_of(output)
     expected = [tensor.detach().clone() for tensor in judged(output)]
-    flat = Flat(model, args, kwargs, judged)
+    flat = Flat(model, args, kwargs, judged, seed)
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     with torch.no_grad(), sound_kernels():
         facts |= _settle_state(before, model, flat, lambda: judged(call()), expected)
@@ -138,7 +139,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
 
     def call() -> torch.Tensor:
         own_args, own_kwargs = _cloned((args, kwargs))
-        torch.manual_seed(seed)
+        seed_all(seed)
         return _unpacked(loader, model(*own_args, **own_kwargs))
 
     before = ModelState(model)
@@ -155,7 +156,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     gradients = {name: one for name, one in found.items() if one is not None}
     judged = _Counted(padding)
     expected = [*gradients.values(), judged(output.detach()).clone()]  # Backward first, as upstream tells it.
-    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
+    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)], seed)
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
     with torch.no_grad(), sound_kernels():
         facts |= _settle_state(before, model, flat, lambda: [call()], [output.detach()])
@@ -169,7 +170,7 @@ def _unknown(count: int) -> list[torch.Tensor]:
 
 def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], count: int, seed: int, padding: Padding | None = None) -> Graph:
     """The graph of a model that nobody has run, of whose `count` results nothing is expected yet; raises where torch.export gives none."""
-    flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)])
+    flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)], seed)
     with torch.no_grad():
         return exported(flat, _unknown(count), seed)
 
@@ -177,5 +178,5 @@ def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict
 def export_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], gradient: torch.Tensor, names: list[str], seed: int,
                     padding: Padding | None = None) -> Graph:
     """The same of forward and backward: the gradients by `names` and the output, for this gradient of it."""
-    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)])
+    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)], seed)
     return joint(flat, gradient, names, _unknown(len(names) + 1), seed, _Counted(padding))

@@ -275,6 +275,27 @@ void lowerMaskedFill(Node &n) {
     n.out(b.select(mask, value, x));
 }
 
+/// Where all indices are equal; of a matrix that is taller than wide, `wrap` goes on below with a row
+/// left out after each square.
+void lowerFillDiagonal(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("self"), value = n.in("fill_value", HloBuilder::elementOf(n.in("self")));
+  if (n.failed())
+    return;
+  Dims shape(HloBuilder::shapeOf(x));
+  int64_t rank = shape.size();
+  if (rank < 2 || (rank > 2 && !llvm::all_equal(shape)))
+    return n.fail("argument 'self' has less than two dimensions, or more of different sizes");
+  Value row = b.iota(shape, 0, b.i64());
+  if (rank == 2 && n.flag("wrap"))
+    row = b.remainder(row, b.splatInteger(shape[1] + 1, b.i64()));
+  Value mask = b.equal(row, b.iota(shape, 1, b.i64()));
+  for (int64_t dim = 2; dim < rank; ++dim)
+    mask = b.logicalAnd(mask, b.equal(row, b.iota(shape, dim, b.i64())));
+  if (fitTogether(n, {x, mask, value}))
+    n.out(b.select(mask, value, x));
+}
+
 void lowerMaskedScatter(Node &n) {
   HloBuilder &b = n.b;
   Value x = n.in("self"), mask = cast(b, n.in("mask"), b.i1());
@@ -486,6 +507,7 @@ void registerScatter(OpTable &table) {
     table.add(name, lowerIndexPut);
   table.add("aten.put", lowerPut);
   table.add("aten.masked_fill", lowerMaskedFill);
+  table.add("aten.fill_diagonal", lowerFillDiagonal);
   table.add("aten.masked_scatter", lowerMaskedScatter);
   table.add("aten.masked_scatter_backward", lowerMaskedScatterBackward);
   table.add("aten.select_scatter", lowerSelectScatter);
