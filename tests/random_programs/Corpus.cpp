@@ -6,6 +6,7 @@
 #include "cupel/compiler/passes/InlineCalls.h"
 #include "cupel/compiler/passes/LowerChlo.h"
 #include "cupel/compiler/passes/Passes.h"
+#include "cupel/compiler/tensor/Passes.h"
 #include "cupel/frontends/ModelImport.h"
 #include "cupel/ir/bytecode/ProgramBytes.h"
 #include "cupel/ir/portable/ReadProgram.h"
@@ -39,12 +40,21 @@ Tensor seeded(Tensor tensor) {
   return tensor;
 }
 
-/// What in the function cannot be compiled for one device; empty if there is nothing.
-std::string whyNotPlain(func::FuncOp entry) {
+/// What in the function cannot be compiled for one device; empty if there is nothing. Quantized types may be what can be written out.
+std::string whyNotPlain(func::FuncOp given) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(given.getLoc());
+  auto entry = cast<func::FuncOp>(given->clone());
+  module->getBody()->push_back(entry);
+  PassManager types(given.getContext(), ModuleOp::getOperationName());
+  types.enableVerifier(false);
+  types.addPass(tir::createQuantizedAsIntegers());
+  if (entry.getBody().hasOneBlock() && failed(types.run(*module)))
+    return "its quantized types cannot be written out";
   std::string reason;
-  for (Type type : entry.getArgumentTypes())
-    if (!dev::byteSizeOf(type))
-      reason = "an argument is no tensor of static shape and plain elements";
+  for (TypeRange types : {TypeRange(given.getArgumentTypes()), TypeRange(given.getResultTypes())})
+    for (Type type : types)
+      if (!dev::byteSizeOf(type))
+        reason = "an argument or result is no tensor of static shape and plain elements";
   entry.walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace(), name = op->getName().getStringRef();
     if (op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::ActsOutside>() ||

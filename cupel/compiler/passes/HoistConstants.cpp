@@ -48,12 +48,15 @@ bool isOfQuantization(OpOperand &use, int64_t count) {
   Operation *user = use.getOwner();
   if (user->hasTrait<stablehlo::MovesElements>() && user->getNumResults() == 1)
     return !user->use_empty() && llvm::all_of(user->getUses(), [&](OpOperand &next) { return isOfQuantization(next, count); });
-  if (!isa<stablehlo::MultiplyOp>(user) && !(isa<stablehlo::SubtractOp>(user) && use.getOperandNumber() == 1))
+  // A factor, or what is taken from the other side.
+  bool isPart = user->hasTrait<stablehlo::LinearInEach>() || (user->hasTrait<stablehlo::Linear>() && use.getOperandNumber() == 1);
+  if (!isPart || !user->hasTrait<stablehlo::Elementwise>() || user->getNumOperands() != 2)
     return false;
-  auto conversion = user->getOperand(1 - use.getOperandNumber()).getDefiningOp<stablehlo::ConvertOp>();
-  auto from = conversion ? dyn_cast<RankedTensorType>(conversion.getOperand().getType()) : RankedTensorType();
+  Operation *other = user->getOperand(1 - use.getOperandNumber()).getDefiningOp();
+  bool isConversion = other && other->hasTrait<stablehlo::Elementwise>() && other->getNumOperands() == 1;
+  auto from = isConversion ? dyn_cast<RankedTensorType>(other->getOperand(0).getType()) : RankedTensorType();
   return from && from.hasStaticShape() && from.getNumElements() > count && isa<IntegerType>(from.getElementType()) &&
-         !from.getElementType().isInteger(1);
+         !from.getElementType().isInteger(1) && from != other->getResult(0).getType();
 }
 
 bool isOfQuantization(OpOperand &use) {

@@ -22,10 +22,12 @@ Value convertPoint(HloBuilder &b, Value value, Type element) {
                  Dims(HloBuilder::shapeOf(value)));
 }
 
-/// The numbers of a constant, through reshapes.
+/// The numbers of a constant; of one number, wherever it was moved.
 static std::optional<SmallVector<float>> knownNumbers(Value value) {
-  while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
-    value = reshape.getOperand();
+  auto isOne = [](Value one) { return HloBuilder::countOf(one) == 1; };
+  for (Operation *op; (op = value.getDefiningOp()) && op->hasTrait<stablehlo::MovesElements>() && op->getNumOperands() == 1 &&
+                      isOne(value) && isOne(op->getOperand(0));)
+    value = op->getOperand(0);
   DenseFPElementsAttr numbers;
   if (!matchPattern(value, m_Constant(&numbers)) || numbers.empty() || !numbers.getElementType().isF32())
     return std::nullopt;
