@@ -104,6 +104,14 @@ bool isForLackOfTime(const results::TestRecord &record, const TestNoise &noise) 
          std::ranges::all_of(record.comparisons, couldPass);
 }
 
+bool isForLackOfMemory(const results::TestRecord &record, const TestNoise &noise) {
+  return record.outcome == results::Outcome::Failed && noise.lacksMemory() &&
+         std::ranges::all_of(record.comparisons, [](const ComparisonRecord &one) {
+           return one.passed ||
+                  (one.rule == "strict" && one.pcc && *one.pcc >= compare::kDefaultPcc);
+         });
+}
+
 std::string describeRules(const results::TestRecord &record, const TestNoise &noise) {
   std::string text;
   for (const ComparisonRecord &comparison : record.comparisons)

@@ -35,6 +35,8 @@ Status judgeStrictly(size_t list, size_t position, const tensor::Tensor &actual,
 /// Whether all that speaks against the results of a test are limits that noise would have widened,
 /// had there been time to measure it, or to look as long as before a result is called wrong.
 bool isForLackOfTime(const results::TestRecord &record, const TestNoise &noise);
+/// The same where there was no memory to measure it.
+bool isForLackOfMemory(const results::TestRecord &record, const TestNoise &noise);
 
 /// By which rules the outputs of a test were judged, for the notes of its record.
 std::string describeRules(const results::TestRecord &record, const TestNoise &noise);

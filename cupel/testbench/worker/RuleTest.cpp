@@ -32,7 +32,7 @@ protected:
       EXPECT_TRUE(budget.jitter.isOn());
       ++evaluations;
       if (referenceFails || (runsOutAfter && evaluations > runsOutAfter))
-        return Error{ErrorCode::TimedOut, "cannot"};
+        return Error{whyItFails, "cannot"};
       return TensorLists{{wave(1, noise * (budget.jitter.seed % 2 ? 1 : -1))}};
     };
     if (deviceRuns)
@@ -56,6 +56,7 @@ protected:
     test.outcome = record->passed ? results::Outcome::Passed : results::Outcome::Failed;
     test.comparisons = {*record};
     isForTime = isForLackOfTime(test, testNoise);
+    isForMemory = isForLackOfMemory(test, testNoise);
     return *record;
   }
   Prepared preparedTest() {
@@ -81,6 +82,8 @@ protected:
   workload::Workload workload;
   double noise = 1e-6;
   bool referenceFails = false, deviceRuns = false, lackedTime = false, isForTime = false, floatsDecide = false;
+  ErrorCode whyItFails = ErrorCode::TimedOut;
+  bool isForMemory = false;
   int runsOutAfter = 0;
   int secondsLeft = 0;
   double executeSeconds = 0;
@@ -99,6 +102,23 @@ TEST_F(RuleTest, WhereNobodyNamesAComparatorNoiseDecides) {
   EXPECT_TRUE(right.passed) << right.sentence;
   EXPECT_EQ(right.output, 3u);
   EXPECT_EQ(right.precision, "f32");
+}
+
+TEST_F(RuleTest, WhatNoMemoryWasLeftToMeasureIsNotCalledWrong) {
+  referenceFails = true;
+  whyItFails = ErrorCode::OutOfMemory;
+  EXPECT_FALSE(judge(wave(1.001)).passed);
+  EXPECT_TRUE(isForMemory);
+  EXPECT_FALSE(isForTime);
+  // What no noise would make right is wrong.
+  EXPECT_FALSE(judge(wave(-1)).passed);
+  EXPECT_FALSE(isForMemory);
+  // One evaluation says how much rounding moves.
+  referenceFails = false;
+  runsOutAfter = 1;
+  evaluations = 0;
+  EXPECT_FALSE(judge(wave(1.001)).passed);
+  EXPECT_FALSE(isForMemory);
 }
 
 TEST_F(RuleTest, NoiseThatCannotMatterIsNotMeasured) {

@@ -45,6 +45,8 @@ public:
   bool isMeasured() const { return isDone; }
   /// Whether nothing is known of it because time ran out.
   bool lacksTime() const { return isOutOfTime; }
+  /// The same for lack of memory.
+  bool lacksMemory() const { return isOutOfMemory && all.empty(); }
   /// Whether time ran out while it was measured, so that less was looked at than was asked for.
   bool isCutShort() const { return isOutOfTime || wasCut; }
   /// Whether moved inputs stand for moved roundings, for lack of time, in a program where floats

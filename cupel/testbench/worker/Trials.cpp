@@ -528,6 +528,10 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
                                             "rounding cannot be told from errors"
                                           : "no time was left to evaluate the program as often as "
                                             "before a result is called wrong"});
+  if (isForLackOfMemory(record, *noise))
+    fail(record, Error{ErrorCode::OutOfMemory, "no memory was left to measure noise, without which "
+                                               "rounding cannot be told from errors: " +
+                                                   noise->note()});
   if (record.outcome != Outcome::Passed || workload.provenance.expectation != kReferencesWord)
     return;
   SharedWork shared = device.sharedWork();
