@@ -7,6 +7,7 @@
 #include "cupel/kernels/ByteKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
+#include "cupel/kernels/LineKernels.h"
 #include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
@@ -90,6 +91,12 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;
+  table.foldLines[0] = foldLines<WindowFold::Max>;
+  table.foldLines[1] = foldLines<WindowFold::Min>;
+  table.foldLines[2] = foldLines<WindowFold::Sum>;
+  table.floatKeys = floatKeys;
+  table.keepLeast[0] = keepLeast<false>;
+  table.keepLeast[1] = keepLeast<true>;
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;

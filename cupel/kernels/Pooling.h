@@ -1,4 +1,4 @@
-// Windows over tensors whose channels lie innermost (NDHWC): the greatest, the least or the sum of
+// Windows over tensors whose channels lie innermost (NDHWC), or outermost (NCDHW): the greatest, the least or the sum of
 // what a window covers; an average is a sum with an epilogue. Used by the runtime of device programs.
 // NaN stays NaN and -0 is less than +0, as StableHLO's maximum and minimum have it. Results do not
 // depend on the number of threads, nothing is allocated for a call beyond the scratch of threads.
@@ -27,5 +27,8 @@ struct PoolingShape {
 /// `input` is dense, the result has `ldc` elements between pixels.
 void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input,
                     float *c, int64_t ldc, const Epilogue &epilogue, const Pool &pool);
+
+/// The same where columns lie innermost and channels are more images; padding is not negative. Both are dense.
+void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool);
 
 } // namespace cupel::kernels

@@ -135,3 +135,20 @@ func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: ten
   }) : (tensor<1x6x6x16xbf16>, tensor<bf16>) -> tensor<1x5x5x16xbf16>
   return %0, %1, %4, %5 : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>
 }
+
+// A pool of images with columns inmost stays as it is where no convolution is near: two transposes would cost more than the windows.
+// CHECK-LABEL: func.func @pool_alone
+// CHECK-NOT: transpose
+// CHECK: stablehlo.reduce_window
+// CHECK-NOT: transpose
+// CHECK: return
+func.func @pool_alone(%x: tensor<2x8x12x12xf32>) -> tensor<2x8x11x11xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<2x8x12x12xf32>
+  %1 = "stablehlo.reduce_window"(%0, %low) <{window_dimensions = array<i64: 1, 1, 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<2x8x12x12xf32>, tensor<f32>) -> tensor<2x8x11x11xf32>
+  return %1 : tensor<2x8x11x11xf32>
+}
