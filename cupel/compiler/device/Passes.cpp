@@ -79,6 +79,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createPlaceOnReference());
   manager.addPass(tir::createVolumesAsImages());
   manager.addPass(tir::createFoldConstants());
+  manager.addPass(tir::createGathersAsMoves());
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createReadIntegers());

@@ -42,6 +42,20 @@ bool isBound(Value value, unsigned depth = 0) {
 /// step, a few sizes. Compilers decide by it which kernel they take.
 bool isParameter(ElementsAttr value) { return value.isSplat() || value.getNumElements() <= 16; }
 
+/// Integers by which floats are chosen rather than computed: places that they are gathered from, as an image is enlarged or padded. Compilers make other
+/// operations of what reads such.
+bool isPlaces(Value value) {
+  auto isOfFloats = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  };
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getElementType().isInteger() && llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return !user->hasTrait<stablehlo::Elementwise>() && user->getNumOperands() > 1 && user->getNumResults() > 0 &&
+           llvm::all_of(user->getResultTypes(), isOfFloats);
+  });
+}
+
 /// What a compiler could compute by itself, and which of it only the device may. A parameter beside a
 /// value that is not known stays where users have it.
 class KnownValues {
@@ -150,7 +164,7 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
           value && !result.use_empty() && !isBound(result) &&
-          (!isParameter(value) || knownValues.isShown(result)))
+          (!(isParameter(value) || isPlaces(result)) || knownValues.isShown(result)))
         found.emplace_back(result, value);
   }
   for (auto [result, value] : found) {
