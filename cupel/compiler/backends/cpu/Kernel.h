@@ -8,7 +8,9 @@
 #include "cupel/reference/Execute.h"
 #include "cupel/runtime/Executable.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -33,6 +35,17 @@ struct LaunchContext {
 struct BriefBudget {
   double forEver = 50'000;       // On kernels that never get any.
   double untilItPays = 250'000; // On those that get it when they have run often.
+
+  /// Thousands of kernels would take seconds to be made, and more than most programs ever run: the budget grows with them.
+  static BriefBudget of(dev::ProgramOp program) {
+    constexpr int64_t kUsual = 512;
+    constexpr double kPerLaunch = 4'000;
+    auto launches = program.getOps<dev::LaunchOp>();
+    int64_t more = std::distance(launches.begin(), launches.end()) - kUsual;
+    BriefBudget budget;
+    budget.untilItPays += kPerLaunch * double(std::max<int64_t>(0, more));
+    return budget;
+  }
 };
 
 /// How kernels of a program are made.
