@@ -8,7 +8,6 @@
 #include "cupel/reference/Execute.h"
 #include "cupel/runtime/Executable.h"
 
-#include <algorithm>
 #include <atomic>
 #include <iterator>
 #include <memory>
@@ -39,11 +38,12 @@ struct BriefBudget {
   /// Thousands of kernels would take seconds to be made, and more than most programs ever run: the budget grows with them.
   static BriefBudget of(dev::ProgramOp program) {
     constexpr int64_t kUsual = 512;
-    constexpr double kPerLaunch = 4'000;
+    constexpr double kPerLaunch = 10'000;
     auto launches = program.getOps<dev::LaunchOp>();
-    int64_t more = std::distance(launches.begin(), launches.end()) - kUsual;
+    int64_t count = std::distance(launches.begin(), launches.end());
     BriefBudget budget;
-    budget.untilItPays += kPerLaunch * double(std::max<int64_t>(0, more));
+    if (count > kUsual)
+      budget.untilItPays += kPerLaunch * double(count);
     return budget;
   }
 };
