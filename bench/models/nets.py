@@ -423,6 +423,30 @@ def lstm() -> Built:
     return Lstm(), (torch.randint(0, 10000, (4, 32)),)
 
 
+class GraphNet(nn.Module):
+    """Messages along edges, weighed by a gate of one number, summed at their ends."""
+
+    def __init__(self, width: int = 64, depth: int = 3):
+        super().__init__()
+        self.layers, self.gate = nn.ModuleList([nn.Linear(2 * width, width) for _ in range(depth)]), nn.Linear(2 * width, 1)
+
+    def forward(self, x: torch.Tensor, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            messages = x[source] * torch.sigmoid(self.gate(torch.cat([x[source], x[target]], -1)))
+            x = F.relu(layer(torch.cat([x, torch.zeros_like(x).index_add(0, target, messages)], -1)))
+        return x.mean(0)
+
+
+@seeded
+def graph_net() -> Built:
+    return GraphNet(), (torch.randn(2000, 64), torch.randint(0, 2000, (16000,)), torch.randint(0, 2000, (16000,)))
+
+
+@seeded
+def gather_elements() -> Built:
+    return Apply(lambda x, places: x.gather(1, places)), (torch.randn(512, 2048), torch.randint(0, 2048, (512, 512)))
+
+
 @seeded
 def volumes() -> Built:
     net = nn.Sequential(nn.Conv3d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(32, 64, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(64, 10))
@@ -501,8 +525,12 @@ IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "ml
 # Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
 WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
-    efficientnet, convnext, t5_small, unet, lstm, volumes,
+    efficientnet, convnext, t5_small, unet, lstm, volumes, graph_net, gather_elements,
     operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
+    operation("argmax_of_columns", lambda x: x.argmax(0), (1024, 1024)),
+    operation("outer_2048", torch.outer, (2048,), (2048,)),
+    operation("mish_2m", F.mish, (1024, 2048)),
+    operation("adaptive_average", lambda x: F.adaptive_avg_pool2d(x, 7), (4, 64, 56, 56)),
     operation("topk_50_of_32000", lambda x: x.topk(50, -1)[0], (256, 32000)),
     operation("sort_256x4096", lambda x: x.sort(-1)[0], (256, 4096)),
     operation("cumsum_4096x512", lambda x: x.cumsum(0), (4096, 512)),

@@ -7,6 +7,7 @@
 #include "cupel/kernels/ByteKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
+#include "cupel/kernels/LineKernels.h"
 #include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
@@ -92,6 +93,12 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[2] = foldRows<WindowFold::Sum>;
   table.greatestBytes[0] = greatestBytes<uint8_t>;
   table.greatestBytes[1] = greatestBytes<int8_t>;
+  table.foldLines[0] = foldLines<WindowFold::Max>;
+  table.foldLines[1] = foldLines<WindowFold::Min>;
+  table.foldLines[2] = foldLines<WindowFold::Sum>;
+  table.floatKeys = floatKeys;
+  table.keepLeast[0] = keepLeast<false>;
+  table.keepLeast[1] = keepLeast<true>;
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;

@@ -105,6 +105,28 @@ constexpr int64_t pairChannel(int64_t width, int64_t i) {
   return lane / 4 * 8 + lane % 4 + (i < width ? 0 : 4);
 }
 
+/// A line of windows over an image whose columns lie innermost: c[i] = initial and what the window from column i * stride on covers, folded.
+struct WindowLines {
+  const float *const *input; // The lines of the image that windows cover.
+  int64_t count;
+  int64_t columns; // Of the image; beside them lies the initial value.
+  int64_t paddingLow;
+  int64_t results;
+  int64_t window, stride, dilation;
+  float initial;
+  float *scratch; // Of `scratchColumns` numbers: as many as windows reach, and twice a vector more than results are.
+  int64_t scratchColumns;
+  float *c;
+};
+
+/// How bits of floats become numbers that are in the order of the floats.
+struct FloatOrder {
+  uint32_t infinity;     // Magnitudes above it are NaN.
+  uint32_t negativeZero; // Becomes zero.
+  uint32_t flip;         // All ones: the other way round.
+  uint32_t nan;          // The key of NaN.
+};
+
 /// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
 struct ByteTaps {
   const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
@@ -177,6 +199,11 @@ struct KernelTable {
   GroupedFunction grouped[kGroupSizes];
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
+
+  void (*foldLines[3])(const WindowLines &);
+  void (*floatKeys)(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);
+  /// least[i] = keys[i] and places[i] = place where keys[i] is less; [1]: or equal.
+  void (*keepLeast[2])(const uint32_t *keys, int64_t count, uint32_t place, uint32_t *least, uint32_t *places);
   /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
   void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
   /// The sum of bytes; [1]: that have a sign, each greater by 128.

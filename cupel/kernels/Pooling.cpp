@@ -105,4 +105,36 @@ void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t 
       [](int64_t, int64_t) {});
 }
 
+void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool) {
+  Spatial output = shape.output();
+  int64_t lines = shape.batch * shape.channels * output[0] * output[1];
+  if (lines == 0 || output[2] <= 0)
+    return;
+  const KernelTable &kernels = currentKernels();
+  auto fold = kernels.foldLines[static_cast<int>(kind)];
+  int64_t taps = shape.window[0] * shape.window[1], vector = kernels.width;
+  int64_t reach = (output[2] - 1) * shape.strides[2] + (shape.window[2] - 1) * shape.windowDilation[2] + 1;
+  // Vectors are computed whole: those behind the last result read numbers as well.
+  int64_t columns = std::max(reach, shape.paddingLow[2] + shape.input[2]) + vector * (shape.strides[2] + 1);
+  double one = 30 + static_cast<double>(shape.input[2] * taps + output[2] * shape.window[2] * 2) / 16;
+  auto perPart = std::max<int64_t>(1, static_cast<int64_t>(10'000 / one));
+  pool.parallelFor((lines + perPart - 1) / perPart, one * static_cast<double>(perPart), [&](int64_t part) {
+    ScratchFrame frame;
+    auto **inputs = frame.take<const float *>(taps);
+    auto *scratch = frame.take<float>(columns);
+    for (int64_t line = part * perPart, end = std::min(lines, line + perPart); line < end; ++line) {
+      int64_t image = line / (output[0] * output[1]), inImage = line % (output[0] * output[1]);
+      Inside z = findInside(shape, 0, inImage / output[1]), y = findInside(shape, 1, inImage % output[1]);
+      int64_t count = 0;
+      for (int64_t kz = z.begin; kz < z.end; ++kz)
+        for (int64_t ky = y.begin; ky < y.end; ++ky) {
+          int64_t fromZ = z.first + kz * shape.windowDilation[0], fromY = y.first + ky * shape.windowDilation[1];
+          inputs[count++] = input + ((image * shape.input[0] + fromZ) * shape.input[1] + fromY) * shape.input[2];
+        }
+      fold({inputs, count, shape.input[2], shape.paddingLow[2], output[2], shape.window[2], shape.strides[2], shape.windowDilation[2], initial,
+            scratch, columns, c + line * output[2]});
+    }
+  });
+}
+
 } // namespace cupel::kernels

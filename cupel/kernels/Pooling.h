@@ -1,4 +1,4 @@
-// Windows over tensors whose channels lie innermost (NDHWC): the greatest, the least or the sum of
+// Windows over tensors whose channels lie innermost (NDHWC), or outermost (NCDHW): the greatest, the least or the sum of
 // what a window covers; an average is a sum with an epilogue. Used by the runtime of device programs.
 // NaN stays NaN and -0 is less than +0, as StableHLO's maximum and minimum have it. Results do not
 // depend on the number of threads, nothing is allocated for a call beyond the scratch of threads.
@@ -30,5 +30,8 @@ void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, 
 
 /// The greatest of bytes; where a window covers nothing but padding, the least there is. Input and result are dense.
 void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool);
+
+/// The same where columns lie innermost and channels are more images; padding is not negative. Both are dense.
+void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool);
 
 } // namespace cupel::kernels

@@ -12,7 +12,7 @@ using Bits = int32_t __attribute__((ext_vector_type(kWidth)));
 
 inline Bits bitsOf(Vector value) { return __builtin_bit_cast(Bits, value); }
 inline Vector choose(Bits mask, Vector yes, Vector no) {
-  return __builtin_bit_cast(Vector, (mask & bitsOf(yes)) | (~mask & bitsOf(no)));
+  return mask ? yes : no;
 }
 
 /// Zeros that differ in their sign are equal: both bits make the positive one, either the negative.

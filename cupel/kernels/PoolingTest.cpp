@@ -124,6 +124,76 @@ TEST_P(PoolingTest, NotANumberAndSignedZeros) {
   }
 }
 
+/// Channels as more images.
+void checkPlanar(PoolingShape shape, PoolingKind kind, int threads) {
+  GuardedFloats input(shape.batch * shape.channels * product(shape.input));
+  PoolingShape single = shape;
+  single.batch = shape.batch * shape.channels;
+  single.channels = 1;
+  int64_t count = single.rows();
+  GuardedFloats c(count);
+  input.fill(1);
+  float initial = initialOf(kind);
+  computePlanarWindows(shape, kind, initial, input.data(), c.data(), Pool(threads));
+  for (int64_t i = 0; i < count; ++i) {
+    double expected = expectedAt(single, kind, initial, input.data(), i, 0);
+    if (std::isinf(expected))
+      ASSERT_EQ(c[i], expected);
+    else
+      ASSERT_NEAR(c[i], expected, 1e-5) << i;
+  }
+}
+
+TEST_P(PoolingTest, PlanarWindows) {
+  for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+    for (int64_t width : {1, 5, 16, 37})
+      for (int64_t window : {1, 2, 3, 7})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t padding : {0, 1, 3}) {
+            PoolingShape shape;
+            shape.batch = 2;
+            shape.channels = 3;
+            shape.input = {1, 7, width};
+            shape.window = {1, 2, window};
+            shape.strides = {1, 2, stride};
+            shape.paddingLow = {0, padding, padding};
+            shape.paddingHigh = {0, 1, padding};
+            checkPlanar(shape, kind, stride);
+          }
+}
+
+TEST_P(PoolingTest, PlanarWindowsDilatedAndInThreeDimensions) {
+  PoolingShape shape;
+  shape.channels = 5;
+  shape.input = {5, 6, 40};
+  shape.window = {2, 3, 2};
+  shape.windowDilation = {2, 1, 3};
+  shape.paddingLow = {1, 1, 2};
+  for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+    checkPlanar(shape, kind, 3);
+  shape.input = {5, 0, 7};
+  checkPlanar(shape, PoolingKind::Max, 1);
+}
+
+TEST_P(PoolingTest, PlanarNotANumberAndSignedZeros) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (bool isDown : {false, true})
+    for (auto [a, b] : {std::pair{kNan, 1.0f}, {1.0f, kNan}, {0.0f, -0.0f}, {-0.0f, 0.0f}, {-0.0f, -0.0f}, {-kInfinity, kNan}, {-3.0f, -2.0f}}) {
+      PoolingShape shape;
+      shape.channels = 3;
+      shape.input = shape.window = isDown ? Spatial{1, 2, 1} : Spatial{1, 1, 2};
+      std::vector<float> input = {a, b, a, b, a, b}, c(3);
+      for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min}) {
+        computePlanarWindows(shape, kind, initialOf(kind), input.data(), c.data(), Pool(1));
+        double expected = fold(kind, a, b);
+        for (float value : c) {
+          EXPECT_EQ(std::isnan(value), std::isnan(expected)) << a << ", " << b;
+          EXPECT_EQ(std::signbit(value), std::signbit(static_cast<float>(expected))) << a << ", " << b;
+        }
+      }
+    }
+}
+
 void halve(void *const *, float *c, int64_t ldc, int64_t, int64_t rows, int64_t, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)

@@ -89,4 +89,30 @@ TEST(CodeCacheTest, ProcessesShareCodeAndMendWhatIsDamaged) {
   expect(0, 1, 0);
 }
 
+TEST(CodeCacheTest, SmallMapsOfAllLengthsAreOnePieceOfCode) {
+  Bodies bodies;
+  mlir::Block *body = bodies.parse("func.func @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {"
+                                   "%x = stablehlo.multiply %a, %b : tensor<f32>"
+                                   "%y = stablehlo.subtract %x, %b : tensor<f32>"
+                                   "return %y : tensor<f32> }");
+  int64_t before = statistics().compiled;
+  for (int64_t columns : {1, 2, 7, 16, 37}) {
+    std::vector<int64_t> sizes = {3, columns};
+    View view = View::contiguous(DType::F32, sizes), scalar = view;
+    scalar.strides = {0, 0};
+    auto code = compile(MapKernel{sizes, {view, scalar}, {view}, body});
+    ASSERT_TRUE(code);
+    std::vector<float> in(size_t(3 * columns)), out(in.size() + 1, 99.0f), two = {2};
+    for (size_t i = 0; i < in.size(); ++i)
+      in[i] = float(i);
+    for (int pieces : {1, 3}) {
+      runInPieces(*code, {in.data(), two.data()}, {out.data()}, pieces);
+      for (size_t i = 0; i < in.size(); ++i)
+        EXPECT_EQ(out[i], in[i] * 2 - 2);
+      EXPECT_EQ(out.back(), 99.0f);
+    }
+  }
+  EXPECT_EQ(statistics().compiled - before, 1);
+}
+
 } // namespace

@@ -238,6 +238,8 @@ Status supports(const MapKernel &kernel) {
 Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
+  if (std::optional<MapKernel> flat = flattened(kernel))
+    return make(planFlatMap(*flat), "flat map|" + keyOf(flat->inputs) + keyOf(flat->outputs) + describe(*flat->body), target);
   return make(planMap(kernel, target), keyOf(kernel), target);
 }
 

@@ -118,7 +118,7 @@ const FloatRow kFloats[] = {
     {"floor", plain<llvm::Intrinsic::floor>, 1},
     {"is_finite", emitIsFinite, 2},
     {"log", RULE(unary<emitLog>(e, x[0], "log")), 20},
-    {"log_plus_one", RULE(unary<emitLog1p>(e, x[0], "log1p")), 40},
+    {"log_plus_one", RULE(unary<emitLog1p>(e, x[0], "log1p")), 25},
     {"logistic", RULE(unary<emitLogistic>(e, x[0], "logistic")), 25},
     {"negate", RULE(e.CreateFNeg(x[0])), 1},
     {"real", RULE(x[0]), 0},

@@ -138,12 +138,19 @@ void fetchAhead(Emitter &e, const RowAccess &row, V i) {
   e.prefetch(e.CreateGEP(e.storageType(row.view->type), row.base, i));
 }
 
-bool letStream(Emitter &e, RowAccess &row, int64_t count) {
-  // What is smaller may still be there when the next kernel reads it.
-  constexpr int64_t kLargeBytes = int64_t{12} << 20, kLine = 64;
+int64_t touchedBytes(const View &view, ArrayRef<int64_t> sizes) {
+  int64_t count = tensor::info(view.type).bytes;
+  for (auto [size, stride] : llvm::zip(sizes, view.strides))
+    count *= stride == 0 ? 1 : size;
+  return count;
+}
+
+bool letStream(Emitter &e, RowAccess &row, int64_t count, int64_t allBytes) {
+  // What is smaller may still be there when the next kernel reads it, or when this one writes it again.
+  constexpr int64_t kLargeBytes = int64_t{12} << 20, kCaches = int64_t{24} << 20, kLine = 64;
   int64_t bytes = tensor::info(row.view->type).bytes;
   if (!e.target.hasScale || row.stride != 1 || bytes * int64_t(e.lanes) != kLine ||
-      count * bytes < kLargeBytes)
+      count * bytes < kLargeBytes || allBytes < kCaches)
     return false;
   V address = e.CreatePtrToInt(row.base, e.getInt64Ty());
   row.streams = e.CreateICmpEQ(e.CreateAnd(address, e.i64(kLine - 1)), e.i64(0));

@@ -45,9 +45,11 @@ bool isWorthFetching(const RowAccess &row, int64_t count);
 void fetchAhead(Emitter &e, const RowAccess &row, V i);
 
 /// Lets whole vectors of a row that is written go past the caches, where the whole result of `count`
-/// elements is larger than these and a vector is a line of them. Returns whether some may: then
-/// `endStreams` must stand at the function's end.
-bool letStream(Emitter &e, RowAccess &row, int64_t count);
+/// elements is large, all that the kernel reads and writes (`allBytes`) is larger than these, and a vector is a line of them. Returns whether
+/// some may: then `endStreams` must stand at the function's end.
+bool letStream(Emitter &e, RowAccess &row, int64_t count, int64_t allBytes);
+/// Bytes that a view of a loop of such sizes touches: what it repeats counts once.
+int64_t touchedBytes(const View &view, ArrayRef<int64_t> sizes);
 /// Others see what went past the caches before what is written behind.
 void endStreams(Emitter &e);
 

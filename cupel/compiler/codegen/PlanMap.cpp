@@ -21,8 +21,11 @@ bool emitUnit(Emitter &e, const MapPlan &plan, const KernelArguments &arguments,
   for (size_t k = 0; k < plan.outputViews().size(); ++k)
     out.push_back(rowAccess(e, plan.outputViews()[k], arguments.outputs[k], indices));
   bool streams = false;
+  int64_t bytes = 0;
+  for (const View &view : plan.nest.views)
+    bytes += touchedBytes(view, plan.nest.sizes);
   for (RowAccess &access : out)
-    streams |= letStream(e, access, plan.nest.count());
+    streams |= letStream(e, access, plan.nest.count(), bytes);
   RowOfMap row(e, plan.body, in, indices.size());
   V begin = e.CreateMul(piece, e.i64(plan.piece));
   V end = e.min64(e.CreateAdd(begin, e.i64(plan.piece)), e.i64(plan.length()));

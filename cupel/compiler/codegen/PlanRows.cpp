@@ -53,6 +53,16 @@ struct RowPlan {
       count *= size;
     return count;
   }
+  /// Of all operands and results.
+  int64_t allBytes() const {
+    std::vector<int64_t> sizes = kernel.outer;
+    sizes.push_back(kernel.length);
+    int64_t bytes = 0;
+    for (const std::vector<View> *views : {&kernel.inputs, &kernel.outputs})
+      for (const View &view : *views)
+        bytes += touchedBytes(view, sizes);
+    return bytes;
+  }
 
   void emit(Emitter &e) const;
   /// `streams` becomes true where some results go past the caches.
@@ -220,7 +230,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
     for (auto [k, result] : llvm::enumerate(end()->getOperands()))
       if (isRow(result)) {
         out.push_back(rowAccess(e, kernel.outputs[k], arguments.outputs[k], indices));
-        streams |= !kernel.isReadSoon && letStream(e, out.back(), rows() * kernel.length);
+        streams |= !kernel.isReadSoon && letStream(e, out.back(), rows() * kernel.length, allBytes());
         results.push_back(result);
       }
   if (pass.reductions.empty() && out.empty())

@@ -18,6 +18,9 @@ struct KernelPlan {
 
 // Of kernels that have been checked. Plans refer to the kernel's body.
 KernelPlan planMap(const MapKernel &kernel, const Target &target);
+/// The same map along one dimension, if all operands lie along it and it is small: its code is that of any length, which units are elements of.
+std::optional<MapKernel> flattened(const MapKernel &kernel);
+KernelPlan planFlatMap(const MapKernel &flat);
 KernelPlan planRows(const RowKernel &kernel, const Target &target);
 KernelPlan planReduction(const Reduction &kernel, const Target &target);
 void emitBlockMap(Emitter &e, const BlockMap &kernel);

@@ -109,7 +109,10 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
 V emitExp(Emitter &e, V x) { return exponential(e, noMore(e, noLess(e, x, -104), 89), {}); }
 V emitExpOfNotPositive(Emitter &e, V x) { return exponential(e, noLess(e, x, -104), {}); }
 
-V emitLog(Emitter &e, V x) {
+namespace {
+
+/// log(x + lost) of normal and denormal positive numbers; `lost` is less than half of x's last place, or null.
+V logInFloat(Emitter &e, V x, V lost) {
   llvm::Type *t = x->getType(), *ints = e.bitsOf(t);
   V isSmall = e.CreateFCmpOLT(x, e.number(t, 0x1p-126));
   V scaled = e.CreateSelect(isSmall, e.CreateFMul(x, e.number(t, 0x1p23)), x);
@@ -117,6 +120,7 @@ V emitLog(Emitter &e, V x) {
   V bits = e.asBits(scaled);
   V k = e.CreateAShr(e.CreateSub(bits, e.integer(ints, 0x3f3504f3)), e.integer(ints, 23));
   V m = e.asFloat(e.CreateSub(bits, e.CreateShl(k, e.integer(ints, 23))), t);
+  V power = k;
   k = e.CreateSub(k, e.CreateSelect(isSmall, e.integer(ints, 23), e.integer(ints, 0)));
   V exponent = e.CreateSIToFP(k, t);
   V f = e.CreateFSub(m, e.number(t, 1));
@@ -124,14 +128,40 @@ V emitLog(Emitter &e, V x) {
   V tail = e.CreateFMul(e.CreateFMul(square, f), e.polynomial(f, kLog));
   tail = e.fma(exponent, e.number(t, 0x1.7f7d1cf8p-20), tail);
   tail = e.fma(square, e.number(t, -0.5), tail);
+  if (lost) {
+    // log(m + l) = log(m) + l / m, and 1 / m is about 1 - f + f^2. From 2^25 on nothing is lost.
+    V isFar = e.CreateICmpSGT(power, e.integer(ints, 25));
+    V down = e.CreateSub(e.integer(ints, 127), e.CreateSelect(isFar, e.integer(ints, 25), power));
+    V part = e.CreateFMul(lost, e.asFloat(e.CreateShl(down, e.integer(ints, 23)), t));
+    tail = e.CreateFAdd(tail, e.CreateFMul(part, e.CreateFAdd(e.CreateFSub(e.number(t, 1), f), square)));
+  }
   V sum = e.CreateFAdd(f, tail);
-  V result = e.fma(exponent, e.number(t, 0x1.62e4p-1), sum);
-  // +infinity and NaN are their own results.
-  V special = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, 0)), e.bits(t, 0x7fc00000), x);
-  special = e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, 0)), e.number(t, -kInfinity), special);
-  V isPlain = e.CreateAnd(e.CreateFCmpOGT(x, e.number(t, 0)),
-                          e.CreateFCmpOLT(x, e.number(t, kInfinity)));
+  return e.fma(exponent, e.number(t, 0x1.62e4p-1), sum);
+}
+
+/// `result` where x lies above `least`, at which a logarithm is minus infinity; below it is none. +infinity and NaN are their own.
+V whereLogIs(Emitter &e, V x, double least, V result) {
+  llvm::Type *t = x->getType();
+  V special = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, least)), e.bits(t, 0x7fc00000), x);
+  special = e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, least)), e.number(t, -kInfinity), special);
+  V isPlain = e.CreateAnd(e.CreateFCmpOGT(x, e.number(t, least)), e.CreateFCmpOLT(x, e.number(t, kInfinity)));
   return e.CreateSelect(isPlain, result, special);
+}
+
+} // namespace
+
+V emitLog(Emitter &e, V x) { return whereLogIs(e, x, 0, logInFloat(e, x, nullptr)); }
+
+V emitLog1p(Emitter &e, V x) {
+  V one = e.number(x->getType(), 1);
+  // What 1 + x loses; of the two subtractions one is exact whichever is larger.
+  V u = e.CreateFAdd(x, one);
+  V back = e.CreateFSub(u, x);
+  V lost = e.CreateFAdd(e.CreateFSub(one, back), e.CreateFSub(x, e.CreateFSub(u, back)));
+  V result = whereLogIs(e, x, -1, logInFloat(e, u, lost));
+  // Of the least numbers nothing but themselves is left, with the sign of zeros.
+  V isTiny = e.CreateFCmpOLT(e.fabs(x), e.number(x->getType(), 0x1p-26));
+  return e.CreateSelect(isTiny, x, result);
 }
 
 V emitTanh(Emitter &e, V x) {

@@ -12,6 +12,7 @@ namespace cupel::codegen {
 V emitExp(Emitter &e, V x);
 V emitExpOfNotPositive(Emitter &e, V x); ///< Where no number is above 0.
 V emitLog(Emitter &e, V x);
+V emitLog1p(Emitter &e, V x);
 V emitTanh(Emitter &e, V x);
 V emitLogistic(Emitter &e, V x);
 V emitErf(Emitter &e, V x);
@@ -19,7 +20,6 @@ V emitRsqrt(Emitter &e, V x);
 
 // Of f32 operands, computed in f64 lanes and rounded once (VectorMathInDouble.cpp).
 V emitExpm1(Emitter &e, V x);
-V emitLog1p(Emitter &e, V x);
 V emitSin(Emitter &e, V x);
 V emitCos(Emitter &e, V x);
 V emitTan(Emitter &e, V x);

@@ -61,8 +61,8 @@ V limit(Emitter &e, V x, double low, double high) {
   return e.CreateSelect(e.CreateFCmpOGT(x, e.number(t, high)), e.number(t, high), x);
 }
 
-/// log(u + correction) for finite normal u > 0 in f64 and a correction below u's last place.
-V logOf(Emitter &e, V u, V correction) {
+/// log(u) for finite normal u > 0 in f64.
+V logOf(Emitter &e, V u) {
   llvm::Type *t = u->getType(), *ints = e.bitsOf(t);
   // u = 2^k m, sqrt(1/2) <= m < sqrt(2). k as a number, from bits: the upper half of a double that
   // is 2^52 + its lower bits.
@@ -73,10 +73,6 @@ V logOf(Emitter &e, V u, V correction) {
   V biased = e.CreateAdd(k, e.integer(ints, 0x4338000000000000));
   V exponent = e.CreateFSub(e.asFloat(biased, t), e.number(t, 0x1.8p52));
   V f = e.CreateFSub(m, e.number(t, 1));
-  if (correction) {
-    V down = e.asFloat(e.CreateSub(e.integer(ints, 0x3ff0000000000000), shift), t);
-    f = e.fma(correction, down, f);
-  }
   V s = e.CreateFDiv(f, e.CreateFAdd(f, e.number(t, 2)));
   V z = e.CreateFMul(s, s);
   V tail = e.CreateFMul(e.CreateFMul(z, s), e.polynomial(z, kLog));
@@ -128,24 +124,6 @@ V emitExpm1(Emitter &e, V x) {
   return e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, 0)), x, result);
 }
 
-V emitLog1p(Emitter &e, V x) {
-  llvm::Type *t = x->getType();
-  V d = wide(e, x);
-  llvm::Type *wideType = d->getType();
-  V one = e.number(wideType, 1);
-  // What 1 + x loses; of the two subtractions one is exact whichever is larger.
-  V u = e.CreateFAdd(d, one);
-  V back = e.CreateFSub(u, d);
-  V lost = e.CreateFAdd(e.CreateFSub(one, back), e.CreateFSub(d, e.CreateFSub(u, back)));
-  V result = narrow(e, logOf(e, u, lost));
-  V special = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, -1)), e.bits(t, 0x7fc00000), x);
-  special = e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, -1)), e.number(t, -kInfinity), special);
-  V isPlain = e.CreateAnd(e.CreateFCmpOGT(x, e.number(t, -1)),
-                          e.CreateFCmpOLT(x, e.number(t, kInfinity)));
-  isPlain = e.CreateAnd(isPlain, e.CreateFCmpONE(x, e.number(t, 0)));
-  return e.CreateSelect(isPlain, result, special); // Zeros, too, are their own results.
-}
-
 V emitSin(Emitter &e, V x) {
   return withHugeAngles(e, x, "sin", [&] {
     Circle c = circleOf(e, wide(e, x));
@@ -182,7 +160,7 @@ V emitPow(Emitter &e, V x, V y) {
   V wideA = wide(e, a);
   llvm::Type *wideType = wideA->getType();
   // Zero and infinity have logarithms that lead to the right result; NaN comes in with y * log.
-  V log = logOf(e, wideA, nullptr);
+  V log = logOf(e, wideA);
   log = e.CreateSelect(e.CreateFCmpOEQ(a, c(0)), e.number(wideType, -kInfinity), log);
   log = e.CreateSelect(e.CreateFCmpUEQ(a, c(kInfinity)), wideA, log);
   V power = e.CreateFMul(wide(e, y), log);

@@ -64,6 +64,22 @@ bool isOfQuantization(OpOperand &use) {
   return type && type.hasStaticShape() && isOfQuantization(use, type.getNumElements());
 }
 
+/// Integers by which floats are chosen rather than computed: places that they are gathered from, as an image is enlarged or padded. Compilers make other
+/// operations of what reads such.
+bool isPlaces(Value value) {
+  auto isOfFloats = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && isa<FloatType>(tensor.getElementType());
+  };
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  auto integer = type ? dyn_cast<IntegerType>(type.getElementType()) : IntegerType();
+  constexpr unsigned kOfPlaces = 32; // Narrower ones are weights.
+  return integer && integer.getWidth() >= kOfPlaces && llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return !user->hasTrait<stablehlo::Elementwise>() && user->getNumOperands() > 1 && user->getNumResults() > 0 &&
+           llvm::all_of(user->getResultTypes(), isOfFloats);
+  });
+}
+
 /// What a compiler could compute by itself, and which of it only the device may. A parameter beside a
 /// value that is not known stays where users have it.
 class KnownValues {
@@ -174,8 +190,9 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
     for (Value result : op.getResults())
       if (ElementsAttr value = constantOf(result, symbols);
           value && !result.use_empty() && !isBound(result) &&
-          (isParameter(value) ? knownValues.isShown(result)
-                              : !llvm::all_of(result.getUses(), [](OpOperand &use) { return isOfQuantization(use); })))
+          (isParameter(value) || isPlaces(result)
+               ? knownValues.isShown(result)
+               : !llvm::all_of(result.getUses(), [](OpOperand &use) { return isOfQuantization(use); })))
         found.emplace_back(result, value);
   }
   for (auto [result, value] : found) {

@@ -49,7 +49,7 @@ def HoistConstants : Pass<"hoist-constants", "mlir::ModuleOp"> {
     never by the device. Constants of `main`, and calls of functions that return nothing else, become
     arguments behind those it has; the module's attribute `cupel.hoisted_constants` holds their
     values. Constants that decide a shape, or that are passed to calls and custom calls, stay. So do
-    splats and constants of a few elements that meet what is not known (an epsilon, the start of a sum).
+    splats and constants of a few elements that meet what is not known (an epsilon, the start of a sum), and places that gathers read at.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }

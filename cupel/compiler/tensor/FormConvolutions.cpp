@@ -382,13 +382,58 @@ void form(stablehlo::ReduceWindowOp op) {
   op.erase();
 }
 
+/// As many operations around a pool are looked at, for each direction.
+constexpr size_t kNeighbours = 24;
+
+/// Whether a convolution is among what makes an image, or reads it: then channels lie inmost there as well.
+bool isNearConvolution(stablehlo::ReduceWindowOp pool) {
+  for (bool isBefore : {true, false}) {
+    SmallVector<Operation *> seen{pool};
+    for (size_t next = 0; next < seen.size() && seen.size() <= kNeighbours; ++next) {
+      auto look = [&](Operation *op) {
+        if (op && !llvm::is_contained(seen, op) && seen.size() <= kNeighbours)
+          seen.push_back(op);
+      };
+      if (isBefore)
+        for (Value operand : seen[next]->getOperands())
+          look(operand.getDefiningOp());
+      else
+        for (Operation *user : seen[next]->getUsers()) {
+          if (seen.size() > kNeighbours)
+            break;
+          look(user);
+        }
+    }
+    if (llvm::any_of(seen, [](Operation *op) { return isa<stablehlo::ConvolutionOp, ConvolutionOp>(op); }))
+      return true;
+  }
+  return false;
+}
+
+/// Pools that stay as they are: images of f32 with columns inmost, between which and channels inmost two transposes would lie that nobody takes
+/// away. The device has windows of such lines.
+bool isPlanarAlone(stablehlo::ReduceWindowOp op) {
+  if (op.getInputs().size() != 1 || !isImage(op.getInputs()[0]) || op.getWindowDimensions().size() != 4)
+    return false;
+  Dims window(op.getWindowDimensions()), padding = paddingOf(op.getPadding(), 4);
+  bool isNegative = llvm::any_of(padding, [](int64_t size) { return size < 0; });
+  return window[0] == 1 && window[1] == 1 && !isNegative && !isNearConvolution(op);
+}
+
 class FormConvolutions : public impl::FormConvolutionsBase<FormConvolutions> {
 public:
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      // Before any of them changes.
+      llvm::DenseSet<Operation *> planar;
+      for (auto window : function.getBody().front().getOps<stablehlo::ReduceWindowOp>())
+        if (isPlanarAlone(window))
+          planar.insert(window);
       for (Operation *op : operationsOf(function.getBody().front())) {
+        if (planar.contains(op))
+          continue;
         if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
           form(widened(convolution));
         else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))

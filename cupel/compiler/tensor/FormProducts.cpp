@@ -135,6 +135,22 @@ std::optional<std::array<IntegerSide, 2>> sidesOfBytes(stablehlo::DotGeneralOp d
   return integerSides(builder, dot);
 }
 
+/// The last two dimensions have changed places.
+ViewAttr turned(ViewAttr view) {
+  Dims strides(view.getStrides());
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return ViewAttr::get(view.getContext(), view.getOffset(), strides, view.getValid(), view.getPadding());
+}
+
+/// Whether a matrix times one column is better one row times the matrix, whose results lie side by side: it is read where it lies then, once, and what
+/// is done to results is done to vectors of them. What the program is given may be weights, which are packed.
+bool mayBeOneRow(const Side &matrix, stablehlo::DotGeneralOp dot) {
+  ArrayRef<int64_t> strides = matrix.view.getStrides();
+  bool isDense = strides[strides.size() - 1] == 1 || strides[strides.size() - 2] == 1;
+  return isDense && !isa<BlockArgument>(matrix.value) && cast<RankedTensorType>(matrix.value.getType()).getElementType().isF32() &&
+         !matrix.value.getDefiningOp<stablehlo::ConstantOp>() && compiler::mayRewrite(dot, "one-column-as-row");
+}
+
 /// `bytes` are the sides, where they are integers.
 void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>> bytes) {
   auto numbers = dot.getDotDimensionNumbers();
@@ -152,9 +168,16 @@ void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>>
   Dims batch;
   for (int64_t d : leftBatch)
     batch.push_back(cast<RankedTensorType>(lhs.getType()).getDimSize(d));
+  auto rowCount = uint64_t(sizeOf(lhs, rows)), columnCount = uint64_t(sizeOf(rhs, columns));
+  if (columnCount == 1 && rowCount > 1 && !bytes && mayBeOneRow(left, dot)) {
+    std::swap(left, right);
+    std::swap(rowCount, columnCount);
+    left.view = turned(left.view);
+    right.view = turned(right.view);
+  }
   auto product = builder.create<ProductOp>(
       dot.getLoc(), dot.getResult().getType(), left.value, right.value, ValueRange{}, batch,
-      uint64_t(sizeOf(lhs, rows)), uint64_t(sizeOf(rhs, columns)), uint64_t(sizeOf(lhs, leftDepth)),
+      rowCount, columnCount, uint64_t(sizeOf(lhs, leftDepth)),
       bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), builder.getArrayAttr({left.view, right.view}));
   Type sum = bytes ? Type(builder.getI32Type()) : Type(builder.getF32Type());
   Block *body = builder.createBlock(&product.getBody(), {}, {RankedTensorType::get({}, sum)}, {dot.getLoc()});

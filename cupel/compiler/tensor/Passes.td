@@ -77,6 +77,14 @@ def VolumesAsImages : TensorPass<"volumes-as-images"> {
   }];
 }
 
+def GathersAsMoves : TensorPass<"gathers-as-moves"> {
+  let summary = "Make slices, reversals and broadcasts of gathers whose places are known, and batches of parts of indices that only count";
+  let description = [{
+    Repeated elements (upsampling by nearest neighbours) are broadcasts that others read through.
+    Index vectors of which all but one part count along the batch are that part, with batching dimensions.
+  }];
+}
+
 def JoinSummedGroups : TensorPass<"join-summed-groups"> {
   let summary = "Make one convolution of groups whose results are summed";
   let description = [{

@@ -35,8 +35,56 @@ Value swapLast(HloBuilder &b, Value x) {
   return b.transpose(x, order);
 }
 
+namespace {
+
+/// A matrix whose rows have one or two numbers: where they are, and what.
+struct Pairs {
+  Dims places[2];
+  std::vector<double> numbers[2];
+};
+std::optional<Pairs> pairsOf(int64_t rows, int64_t columns, ArrayRef<double> matrix) {
+  constexpr int64_t kFewestColumns = 8; // Else a product is as good.
+  if (columns < kFewestColumns)
+    return std::nullopt;
+  Pairs pairs;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t found[2] = {0, 0}, count = 0;
+    for (int64_t column = 0; column < columns; ++column)
+      if (matrix[row * columns + column] != 0) {
+        if (count == 2)
+          return std::nullopt;
+        found[count++] = column;
+      }
+    if (count < 2) // The next one counts for nothing, as with those who interpolate between two everywhere.
+      found[1] = std::min(found[0] + 1, columns - 1);
+    for (int k : {0, 1}) {
+      pairs.places[k].push_back(found[k]);
+      pairs.numbers[k].push_back(k < count ? matrix[row * columns + found[k]] : 0.0);
+    }
+  }
+  return pairs;
+}
+
+} // namespace
+
 Value applyMatrix(HloBuilder &b, Value x, int64_t dimension, int64_t rows, int64_t columns,
                   ArrayRef<double> matrix, bool transposed) {
+  Type element = H::elementOf(x);
+  std::optional<Pairs> pairs;
+  if (!transposed && (element.isF32() || element.isF64()))
+    pairs = pairsOf(rows, columns, matrix);
+  if (pairs) {
+    // Two places of each row are read instead of all, and no infinity elsewhere becomes a NaN.
+    Value parts[2];
+    for (int k : {0, 1}) {
+      Value taken = b.take(x, b.integers(pairs->places[k]), dimension);
+      std::vector<float> narrow(pairs->numbers[k].begin(), pairs->numbers[k].end());
+      Value numbers = element.isF64() ? b.constant(Tensor::of<DType::F64>({rows}, pairs->numbers[k]))
+                                      : b.constant(Tensor::of<DType::F32>({rows}, narrow));
+      parts[k] = b.multiply(taken, b.broadcastInDim(numbers, H::shapeOf(taken), {dimension}));
+    }
+    return b.add(parts[0], parts[1]);
+  }
   std::vector<double> table(matrix.begin(), matrix.end());
   Value weights;
   if (H::elementOf(x).isF64()) {

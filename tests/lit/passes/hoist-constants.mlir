@@ -114,3 +114,18 @@ func.func @main() -> tensor<2xf32> {
   %0 = stablehlo.constant {my.sharding = "x"} dense<1.0> : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// Where elements are gathered says how, not what with; what is gathered is computed with.
+// CHECK: cupel.hoisted_constants = [dense<
+// CHECK-SAME: tensor<20xf32>]
+// CHECK: %[[PLACES:.*]] = stablehlo.constant dense<[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9]>
+// CHECK: "stablehlo.gather"(%arg0, %[[PLACES]])
+func.func @main(%a: tensor<10xf32>) -> tensor<20xf32> {
+  %places = stablehlo.constant dense<[0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9]> : tensor<20xi32>
+  %b = stablehlo.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]> : tensor<20xf32>
+  %0 = "stablehlo.gather"(%a, %places) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<10xf32>, tensor<20xi32>) -> tensor<20xf32>
+  %1 = stablehlo.add %0, %b : tensor<20xf32>
+  return %1 : tensor<20xf32>
+}

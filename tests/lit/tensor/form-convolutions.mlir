@@ -162,3 +162,20 @@ func.func @bytes(%x: tensor<1x6x6x4xui8>, %y: tensor<1x6x6x4xi8>) -> (tensor<1x5
   }) : (tensor<1x6x6x4xi8>, tensor<i8>) -> tensor<1x5x5x4xi8>
   return %0, %1, %2 : tensor<1x5x5x4xui8>, tensor<1x5x5x4xi8>, tensor<1x5x5x4xi8>
 }
+
+// A pool of images with columns inmost stays as it is where no convolution is near: two transposes would cost more than the windows.
+// CHECK-LABEL: func.func @pool_alone
+// CHECK-NOT: transpose
+// CHECK: stablehlo.reduce_window
+// CHECK-NOT: transpose
+// CHECK: return
+func.func @pool_alone(%x: tensor<2x8x12x12xf32>) -> tensor<2x8x11x11xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<2x8x12x12xf32>
+  %1 = "stablehlo.reduce_window"(%0, %low) <{window_dimensions = array<i64: 1, 1, 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<2x8x12x12xf32>, tensor<f32>) -> tensor<2x8x11x11xf32>
+  return %1 : tensor<2x8x11x11xf32>
+}

@@ -59,3 +59,17 @@ func.func @main(%x: tensor<4x6xbf16>, %w: tensor<8x6xbf16>) -> (tensor<4x8xf32>,
   %4 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return %3, %4 : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A matrix that the program made, times one column, is one row times the matrix, read where it lies.
+// CHECK: %[[M:.*]] = stablehlo.tanh %arg0
+// CHECK: tir.product(%arg1, %[[M]]) batch [] rows 1 columns 40 depth 6 reading [#tir.view<0, [0, 1]>, #tir.view<0, [1, 6]>] : (tensor<6x1xf32>, tensor<40x6xf32>) -> tensor<40x1xf32>
+// What it was given may be weights.
+// CHECK: tir.product(%arg0, %arg1) batch [] rows 40 columns 1 depth 6
+func.func @main(%x: tensor<40x6xf32>, %w: tensor<6x1xf32>) -> (tensor<40x1xf32>, tensor<40x1xf32>) {
+  %0 = stablehlo.tanh %x : tensor<40x6xf32>
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<40x6xf32>, tensor<6x1xf32>) -> tensor<40x1xf32>
+  %2 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<40x6xf32>, tensor<6x1xf32>) -> tensor<40x1xf32>
+  return %1, %2 : tensor<40x1xf32>, tensor<40x1xf32>
+}

@@ -105,7 +105,7 @@ public:
       return referenceBackend().compile(std::move(program));
     }
     auto lowered = module->lookupSymbol<dev::ProgramOp>("main");
-    BriefBudget budget;
+    BriefBudget budget = BriefBudget::of(lowered);
     Result<std::unique_ptr<LoadedProgram>> loaded =
         LoadedProgram::load(lowered, *module, choiceOf(*program, budget));
     if (!loaded)
@@ -135,7 +135,7 @@ public:
     if (!module)
       return module.error();
     auto main = (*module)->lookupSymbol<dev::ProgramOp>("main");
-    BriefBudget budget;
+    BriefBudget budget = BriefBudget::of(main);
     Result<std::unique_ptr<LoadedProgram>> loaded =
         LoadedProgram::load(main, **module, choiceOf(*program, budget));
     if (!loaded)

@@ -1,5 +1,7 @@
 #include "cupel/compiler/backends/cpu/ElementKeys.h"
 
+#include "cupel/kernels/Keys.h"
+
 namespace cupel::compiler {
 
 using namespace mlir;
@@ -25,6 +27,9 @@ private:
   template <typename Wide>
   void readInto(const std::byte *data, int64_t first, int64_t step, int64_t begin, int64_t count, Wide *keys) const {
     const auto *from = reinterpret_cast<const Stored *>(data) + first + begin * step;
+    if constexpr (std::is_same_v<KeyOf, FloatKey<uint32_t>> && std::is_same_v<Wide, uint32_t>)
+      if (step == 1)
+        return kernels::floatKeys(from, count, {keyOf.infinity, keyOf.negativeZero, keyOf.flip, keyOf.nan}, keys);
     KeyOf local = keyOf; // Known not to change while keys are written.
     if (step == 1)
       for (int64_t i = 0; i < count; ++i)

@@ -38,7 +38,7 @@ public:
     }
     box = BoxCopy(sizes, boxFrom, boxTo, element);
     // One element, and not two of half the size that lie apart.
-    isOneWord = element == 4 && box.bytes() == 4;
+    isOneElement = box.bytes() == element && llvm::isPowerOf2_64(uint64_t(element)) && element <= 8;
     isRow = box.isOneRun() && box.bytes() >= kLine;
     // Where each index vector comes from, and where its box goes.
     size_t batch = 0;
@@ -56,13 +56,19 @@ public:
       count *= to[d];
       ++batch;
     }
-    // Elements of the inmost dimension, for all others: rows are what is walked, and places are looked up once.
-    int64_t inmost = int64_t(from.size()) - 1;
-    bool takesAllOthers = inmost >= 0 && numbers.getStartIndexMap() == ArrayRef(inmost) && numbers.getCollapsedSliceDims() == ArrayRef(inmost) &&
-                          op.getSliceSizes().drop_back() == from.drop_back() && llvm::is_sorted(numbers.getOffsetDims());
-    if (takesAllOthers && batches.size() == 1 && batches[0].to == element && llvm::isPowerOf2_64(uint64_t(element)) && element <= 8) {
-      rows = box.bytes() / element;
-      rowLength = from.back();
+    // Elements of one dimension, for all others, which stay where they are: rows are what is walked, and places are looked up once.
+    if (batches.size() == 1 && numbers.getStartIndexMap().size() == 1) {
+      int64_t d = numbers.getStartIndexMap()[0];
+      bool takesAllOthers = numbers.getCollapsedSliceDims() == ArrayRef(d) && from.size() == to.size() && llvm::is_sorted(numbers.getOffsetDims()) &&
+                            !llvm::is_contained(numbers.getOffsetDims(), d);
+      for (int64_t k = 0; k < int64_t(from.size()); ++k)
+        takesAllOthers = takesAllOthers && op.getSliceSizes()[k] == (k == d ? 1 : from[k]);
+      int64_t size = fromSteps[d] * element;
+      if (takesAllOthers && (size > 8 || llvm::isPowerOf2_64(uint64_t(size)))) {
+        rows = size > 0 ? box.bytes() / size : 0;
+        rowLength = from[d];
+        unit = size;
+      }
     }
     for (auto [k, d] : llvm::enumerate(numbers.getStartIndexMap()))
       parts.push_back({vectorDim < int64_t(at.size()) ? int64_t(k) * atSteps[vectorDim] : 0,
@@ -78,11 +84,15 @@ public:
     // More than caches hold is written past them, so that nothing is read only to be written over.
     bool isStreamed = isRow && count * box.bytes() >= kLarge && box.bytes() % kLine == 0 &&
                       reinterpret_cast<uintptr_t>(writes[0]) % kLine == 0;
-    double one = 3 + double(box.bytes()) * 0.1;
+    bool isByElements = isOneElement && !batches.empty() && index.isSigned() && index.width() >= 4;
+    double one = isByElements ? 1.0 : 3 + double(box.bytes()) * 0.1;
     auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
     kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
-      boxes(reads[operand], reads[indices], writes[0], part * perPart,
-            std::min(count, (part + 1) * perPart), isStreamed);
+      int64_t begin = part * perPart, end = std::min(count, begin + perPart);
+      if (isByElements)
+        elements(reads[operand], reads[indices], writes[0], begin, end);
+      else
+        boxes(reads[operand], reads[indices], writes[0], begin, end, isStreamed);
     });
     return {};
   }
@@ -101,11 +111,22 @@ private:
       return Error{ErrorCode::OutOfMemory, "there is no memory to gather with"};
     for (int64_t i = 0; i < count; ++i)
       places[i] = std::clamp<int64_t>(index.read(reads[indices], i * batches[0].index), 0, parts[0].last);
+    // Neighbours that stay neighbours are copied together: padding by reflection is little else.
+    SmallVector<Stretch> stretches;
+    constexpr size_t kMostStretches = 64;
+    for (int64_t i = 0; i < count && (unit > 8 || stretches.size() <= kMostStretches); i += stretches.back().count) {
+      int64_t many = 1;
+      while (i + many < count && places[i + many] == places[i] + many)
+        ++many;
+      stretches.push_back({places[i], many});
+    }
+    if (unit > 8 || (stretches.size() <= kMostStretches && int64_t(stretches.size()) * 8 <= count))
+      return copyStretches(reads[operand], stretches, writes[0]);
     double one = 2 + double(count) * 0.5;
     auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
     kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
-      switch (element) {
+      switch (unit) {
       case 1: return pickInRows<uint8_t>(reads[operand], places, begin, end, writes[0]);
       case 2: return pickInRows<uint16_t>(reads[operand], places, begin, end, writes[0]);
       case 4: return pickInRows<uint32_t>(reads[operand], places, begin, end, writes[0]);
@@ -114,6 +135,29 @@ private:
     });
     return {};
   }
+  struct Stretch {
+    int64_t from, count; // In elements of a row.
+  };
+  Status copyStretches(const std::byte *from, ArrayRef<Stretch> stretches, std::byte *to) const {
+    double one = 4 * double(stretches.size()) + double(count * unit) * 0.05;
+    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
+      int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
+      std::byte *target = to + begin * count * unit;
+      for (int64_t row = begin; row < end; ++row)
+        for (const Stretch &stretch : stretches) {
+          auto bytes = size_t(stretch.count * unit);
+          const std::byte *source = from + (row * rowLength + stretch.from) * unit;
+          if (bytes == 4) // The usual one that is short.
+            std::memcpy(target, source, 4);
+          else
+            std::memcpy(target, source, bytes);
+          target += bytes;
+        }
+    });
+    return {};
+  }
+
   template <typename T>
   void pickInRows(const std::byte *from, const int64_t *places, int64_t begin, int64_t end, std::byte *to) const {
     for (int64_t row = begin; row < end; ++row) {
@@ -150,25 +194,79 @@ private:
     }
   }
 
-  void boxes(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin,
-             int64_t end, bool isStreamed) const {
-    Waiting waiting;
-    SmallVector<int64_t, 4> place(batches.size());
-    int64_t vector = 0, rest = begin;
+  /// Where index vector `number` lies, and what belongs to it.
+  void enter(int64_t number, MutableArrayRef<int64_t> place, int64_t &vector, const std::byte *&from, std::byte *&to) const {
     for (size_t d = batches.size(); d-- > 0;) {
-      place[d] = rest % batches[d].size;
-      rest /= batches[d].size;
+      place[d] = number % batches[d].size;
+      number /= batches[d].size;
       vector += place[d] * batches[d].index;
       to += place[d] * batches[d].to;
       from += place[d] * batches[d].from;
     }
+  }
+
+  /// Single elements: one stretch of the inmost batch after the other.
+  void elements(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin, int64_t end) const {
+    auto ofIndex = [&]<typename Index>() {
+      switch (element) {
+      case 1: return elements<Index, uint8_t>(from, at, to, begin, end);
+      case 2: return elements<Index, uint16_t>(from, at, to, begin, end);
+      case 4: return elements<Index, uint32_t>(from, at, to, begin, end);
+      default: return elements<Index, uint64_t>(from, at, to, begin, end);
+      }
+    };
+    index.width() == 8 ? ofIndex.operator()<int64_t>() : ofIndex.operator()<int32_t>();
+  }
+  template <typename Index, typename T>
+  void elements(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin, int64_t end) const {
+    const Batch &inmost = batches.back();
+    for (int64_t i = begin; i < end;) {
+      SmallVector<int64_t, 4> place(batches.size());
+      int64_t vector = 0, many = 0;
+      const std::byte *source = from;
+      std::byte *target = to;
+      enter(i, place, vector, source, target);
+      many = std::min(end - i, inmost.size - place.back());
+      const auto *vectors = reinterpret_cast<const Index *>(at) + vector;
+      // Nothing that is written changes what is read: numbers are held in registers.
+      int64_t indexStep = inmost.index, toStep = inmost.to, fromStep = inmost.from;
+      auto walk = [&](auto placeOf) {
+        for (int64_t k = 0; k < many; ++k)
+          *reinterpret_cast<T *>(target + k * toStep) =
+              *reinterpret_cast<const T *>(source + k * fromStep + placeOf(vectors + k * indexStep));
+      };
+      auto held = [](const Index *vector, const Part &part) {
+        return std::clamp<int64_t>(vector[part.index], 0, part.last) * part.from;
+      };
+      if (parts.size() == 1) {
+        Part one = parts[0];
+        walk([&, one](const Index *vector) { return held(vector, one); });
+      } else if (parts.size() == 2) {
+        Part one = parts[0], two = parts[1];
+        walk([&, one, two](const Index *vector) { return held(vector, one) + held(vector, two); });
+      } else {
+        walk([&](const Index *vector) {
+          int64_t sum = 0;
+          for (const Part &part : parts)
+            sum += held(vector, part);
+          return sum;
+        });
+      }
+      i += many;
+    }
+  }
+
+  void boxes(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin,
+             int64_t end, bool isStreamed) const {
+    Waiting waiting;
+    SmallVector<int64_t, 4> place(batches.size());
+    int64_t vector = 0;
+    enter(begin, place, vector, from, to);
     for (int64_t i = begin; i < end; ++i) {
       const std::byte *start = from;
       for (const Part &part : parts)
         start += std::clamp<int64_t>(index.read(at, vector + part.index), 0, part.last) * part.from;
-      if (isOneWord) {
-        std::memcpy(to, start, 4);
-      } else if (isRow) {
+      if (isRow) {
         for (int64_t line = 0; line < std::min(box.bytes(), 4 * kLine); line += kLine)
           __builtin_prefetch(start + line);
         waiting.from[waiting.count] = start;
@@ -207,8 +305,8 @@ private:
   int64_t element, operandBytes, count = 1;
   unsigned operand, indices;
   BoxCopy box;
-  bool isOneWord = false, isRow = false;
-  int64_t rows = 0, rowLength = 0; // Where elements of rows are picked.
+  bool isOneElement = false, isRow = false;
+  int64_t rows = 0, rowLength = 0, unit = 0; // Where elements of rows are picked, of so many bytes.
   std::vector<Batch> batches;
   std::vector<Part> parts; // Of an index vector.
 };

@@ -29,6 +29,9 @@ public:
     isUnsigned = type.isUnsigned();
   }
 
+  int width() const { return bytes; } ///< Bytes of an index.
+  bool isSigned() const { return !isUnsigned; }
+
   int64_t read(const std::byte *from, int64_t at) const {
     switch (bytes) {
     case 1: return isUnsigned ? load<uint8_t>(from, at) : load<int8_t>(from, at);

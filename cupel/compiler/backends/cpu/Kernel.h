@@ -9,6 +9,7 @@
 #include "cupel/runtime/Executable.h"
 
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -33,6 +34,18 @@ struct LaunchContext {
 struct BriefBudget {
   double forEver = 50'000;       // On kernels that never get any.
   double untilItPays = 250'000; // On those that get it when they have run often.
+
+  /// Thousands of kernels would take seconds to be made, and more than most programs ever run: the budget grows with them.
+  static BriefBudget of(dev::ProgramOp program) {
+    constexpr int64_t kUsual = 512;
+    constexpr double kPerLaunch = 10'000;
+    auto launches = program.getOps<dev::LaunchOp>();
+    int64_t count = std::distance(launches.begin(), launches.end());
+    BriefBudget budget;
+    if (count > kUsual)
+      budget.untilItPays += kPerLaunch * double(count);
+    return budget;
+  }
 };
 
 /// How kernels of a program are made.

@@ -193,6 +193,62 @@ TEST(OwnKernelsTest, GathersOfElementsOfRowsClampTheirPlaces) {
   }
 }
 
+/// Places found at run time, in stretches, one by one, of inner and outer dimensions; with batches that count.
+TEST(OwnKernelsTest, GathersAlongOneDimensionAndInBatches) {
+  for (const char *element : {"f32", "i64", "ui8"})
+    for (int64_t many : {6, 118}) { // Few are no stretch.
+      std::string e = element, n = std::to_string(many);
+      for (int d : {0, 1, 2}) {
+        int64_t sizes[] = {3, 4, 5};
+        sizes[d] = 112;
+        auto shape = [&] { return std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]) + "x" + std::to_string(sizes[2]) + "x" + e; };
+        std::string x = "tensor<" + shape() + ">", offsets = d == 0 ? "1, 2" : d == 1 ? "0, 2" : "0, 1", slices;
+        for (int k : {0, 1, 2})
+          slices += (k ? ", " : "") + std::to_string(k == d ? 1 : sizes[k]);
+        sizes[d] = many;
+        std::string y = "tensor<" + shape() + ">", at = "tensor<" + n + "xi32>", wide = "tensor<" + n + "xf32>";
+        // Forwards from an element before the first, but for where the argument is small.
+        expectOwnKernel("func.func @main(%a: " + x + ", %f: " + wide + ") -> " + y + " {\n  %c = stablehlo.iota dim = 0 : " + at +
+                        "\n  %z = stablehlo.constant dense<-8.0> : " + wide + "\n  %three = stablehlo.constant dense<3> : " + at +
+                        "\n  %p = stablehlo.compare LT, %f, %z : (" + wide + ", " + wide + ") -> tensor<" + n + "xi1>\n  %m = stablehlo.subtract %c, %three : " +
+                        at + "\n  %i = stablehlo.select %p, %three, %m : tensor<" + n + "xi1>, " + at +
+                        "\n  %0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [" + offsets + "], collapsed_slice_dims = [" +
+                        std::to_string(d) + "], start_index_map = [" + std::to_string(d) + "], index_vector_dim = 1>, slice_sizes = array<i64: " + slices +
+                        ">}> : (" + x + ", " + at + ") -> " + y + "\n  return %0 : " + y + "\n}\n");
+      }
+      std::string y = "tensor<7x" + n + "x" + e + ">", at = "tensor<7x" + n + "x1xi32>", both = "tensor<7x" + n + "x2xi32>", x = "tensor<7x20x" + e + ">";
+      expectOwnKernel("func.func @main(%a: " + x + ", %i: " + at + ") -> " + y + " {\n  %c = stablehlo.iota dim = 0 : " + at +
+                      "\n  %j = stablehlo.concatenate %c, %i, dim = 2 : (" + at + ", " + at + ") -> " + both +
+                      "\n  %0 = \"stablehlo.gather\"(%a, %j) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], "
+                      "index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (" + x + ", " + both + ") -> " + y + "\n  return %0 : " + y + "\n}\n");
+    }
+}
+
+/// Rows of a few elements, places outside among them.
+TEST(OwnKernelsTest, ScattersOfRows) {
+  for (const char *row : {"x", "x5x", "x2x3x"})
+    for (const std::string combine : {"stablehlo.add %a, %b : tensor<f32>", "stablehlo.minimum %a, %b : tensor<f32>"}) {
+      std::string x = std::string("tensor<9") + row + "f32>", u = std::string("tensor<40") + row + "f32>";
+      std::string windows = std::string_view(row) == "x" ? "" : std::string_view(row) == "x5x" ? "update_window_dims = [1], " : "update_window_dims = [1, 2], ";
+      expectOwnKernel("func.func @main(%x: " + x + ", %i: tensor<40x1xi32>, %u: " + u + ") -> " + x + R"( {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<)" + windows + R"(inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = )" + combine + "\n    stablehlo.return %1 : tensor<f32>\n  }) : (" + x + ", tensor<40x1xi32>, " + u + ") -> " + x + "\n  return %0 : " + x + "\n}\n", true);
+    }
+}
+
+/// One column: the products of rows, with what is done to them.
+TEST(OwnKernelsTest, AMatrixTimesOneColumn) {
+  for (const char *dimensions : {"contracting_dims = [1] x [0] : (tensor<70x37xf32>, tensor<37x1xf32>) -> tensor<70x1xf32>",
+                                 "contracting_dims = [0] x [0] : (tensor<70x37xf32>, tensor<70x1xf32>) -> tensor<37x1xf32>"}) {
+    std::string text = dimensions, result = text.substr(text.rfind("tensor")), column = text.substr(text.find(", tensor") + 2);
+    column = column.substr(0, column.find(')'));
+    expectOwnKernel("func.func @main(%x: tensor<70x37xf32>, %w: " + column + ", %b: " + result + ") -> " + result +
+                        " {\n  %0 = stablehlo.negate %x : tensor<70x37xf32>\n  %1 = stablehlo.dot_general %0, %w, " + text + "\n  %2 = stablehlo.add %1, %b : " + result +
+                        "\n  %3 = stablehlo.abs %2 : " + result + "\n  return %3 : " + result + "\n}\n", true);
+  }
+}
+
 TEST(OwnKernelsTest, ConvolutionsAndPoolsOfVolumes) {
   for (const char *window : {"stride = [1, 1, 1], pad = [[1, 1], [1, 1], [1, 1]]", "stride = [2, 1, 2], pad = [[0, 2], [1, 0], [-1, 1]], rhs_dilate = [2, 1, 1]",
                              "stride = [1, 2, 1], pad = [[2, 1], [0, 0], [1, 1]], lhs_dilate = [2, 2, 1], reverse = [true, false, true]"})
@@ -294,6 +350,18 @@ TEST(OwnKernelsTest, WindowsOfAnyRankStrideAndDilation) {
                            "window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>"));
   expectOwnKernel(windowOf("2x5x6x7x2", "2x2x3x3x2", "f32", "0xFF800000", "maximum",
                            "window_dimensions = array<i64: 1, 3, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 2, 1>"));
+  // Images with columns inmost, also where windows reach beyond them. Which of two NaNs is taken is not said.
+  for (const char *op : {"maximum", "minimum", "add"}) {
+    std::string initial = std::string_view(op) == "add" ? "0.0" : std::string_view(op) == "maximum" ? "0xFF800000" : "0x7F800000";
+    expectOwnKernel(windowOf("2x3x9x37", "2x3x5x19", "f32", initial, op,
+                             "window_dimensions = array<i64: 1, 1, 3, 3>, window_strides = array<i64: 1, 1, 2, 2>, padding = dense<[[0, 0], [0, 0], [1, 1], [1, 1]]> : tensor<4x2xi64>"), true);
+    expectOwnKernel(windowOf("2x3x8x40", "2x3x8x8", "f32", initial, op,
+                             "window_dimensions = array<i64: 1, 1, 1, 5>, window_strides = array<i64: 1, 1, 1, 5>"), true);
+    expectOwnKernel(windowOf("3x4x30", "3x6x28", "f32", initial, op,
+                             "window_dimensions = array<i64: 1, 3, 2>, window_dilations = array<i64: 1, 1, 3>, padding = dense<[[0, 0], [2, 2], [0, 1]]> : tensor<3x2xi64>"), true);
+  }
+  expectOwnKernel(windowOf("2x3x4x6", "2x3x5x6", "f32", "2.0", "add",
+                           "window_dimensions = array<i64: 1, 1, 2, 1>, padding = dense<[[0, 0], [0, 0], [1, 1], [0, 0]]> : tensor<4x2xi64>"), true);
   expectOwnKernel(windowOf("9", "13", "i32", "3", "add",
                            "window_dimensions = array<i64: 4>, base_dilations = array<i64: 2>, window_dilations = array<i64: 2>, padding = dense<[[1, 1]]> : tensor<1x2xi64>"));
   expectOwnKernel(windowOf("4x4", "3x3", "f64", "2.0", "multiply",

@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/cpu/ElementKeys.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/kernels/Keys.h"
 
 #include <algorithm>
 #include <cstring>
@@ -87,20 +88,24 @@ private:
                   std::span<std::byte *const> writes) const {
     int64_t many = std::min(kChunk, lines.inner - begin), first = outer * lines.count * lines.inner + begin;
     Wide row[kChunk], best[kChunk];
-    int64_t places[kChunk];
-    std::fill_n(places, many, lines.count == 0 ? -1 : 0);
+    Wide places[kChunk] = {}; // As wide as keys, so that both are compared in step.
     for (int64_t k = 0; k < lines.count; ++k) {
       keys->read(data, first + k * lines.inner, 1, 0, many, k == 0 ? best : row);
-      if (k == 0)
-        continue;
-      for (int64_t i = 0; i < many; ++i) {
-        bool takes = isBetter(row[i], best[i]);
-        best[i] = takes ? row[i] : best[i];
-        places[i] = takes ? k : places[i];
-      }
+      if (k > 0)
+        keepBest(row, many, Wide(k), best, places);
     }
     for (int64_t i = 0; i < many; ++i)
-      finish(outer * lines.inner + begin + i, places[i], data, reads, writes);
+      finish(outer * lines.inner + begin + i, lines.count == 0 ? -1 : int64_t(places[i]), data, reads, writes);
+  }
+
+  void keepBest(const Wide *row, int64_t many, Wide k, Wide *best, Wide *places) const {
+    if constexpr (sizeof(Wide) == sizeof(uint32_t))
+      return kernels::keepLeast(row, many, k, ties.isLast, best, places);
+    for (int64_t i = 0; i < many; ++i) {
+      bool takes = isBetter(row[i], best[i]);
+      best[i] = takes ? row[i] : best[i];
+      places[i] = takes ? k : places[i];
+    }
   }
 
   /// What was found against the initial value, which comes before all elements.

@@ -223,7 +223,7 @@ Result<CpuReport> reportForCpu(ModuleOp module, int64_t runs) {
   auto main = module.lookupSymbol<dev::ProgramOp>("main");
   if (!main)
     return Error{"there is no device program"};
-  BriefBudget budget;
+  BriefBudget budget = BriefBudget::of(main);
   Result<std::unique_ptr<LoadedProgram>> loaded = LoadedProgram::load(main, module, {.budget = &budget});
   if (!loaded)
     return loaded.error();

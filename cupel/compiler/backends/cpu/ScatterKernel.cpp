@@ -85,6 +85,13 @@ public:
       isEmpty |= size == 0;
       updateBytes *= size;
     }
+    // Windows that are whole rows of the outermost dimension, one for each of a single batch's indices.
+    isOfRows = !isEmpty && batches.size() == 1 && batches[0].dimension < 0 && !dimensions.empty() && dimensions[0].index >= 0 &&
+               dimensions[0].window == 1 && dimensions[0].from == 0;
+    for (const Dimension &one : llvm::ArrayRef(dimensions).drop_front(isOfRows ? 1 : 0)) {
+      isOfRows = isOfRows && one.index < 0 && one.window == one.size && (one.from == one.to || one.size == 1);
+      rowElements *= one.size;
+    }
     // Threads take stretches of the outermost dimension, and of all updates those that lie there: looking
     // for them has to be little beside the work.
     constexpr int64_t kSmallestRow = 64, kLeast = 1 << 19;
@@ -155,8 +162,13 @@ private:
       if (!isInPlace)
         std::memcpy(to + first * step, reads[input] + first * step, size_t(bytes));
       SmallVector<int64_t, 4> start(dimensions.size());
+      int64_t inmost = rowElements > 1 ? step / rowElements : step;
       for (int64_t i = block > 0 ? ends[size_t(block) - 1] : 0; i < ends[size_t(block)]; ++i) {
         const Update &update = sorted[size_t(i)];
+        if (isOfRows) {
+          row(to + index.read(reads[indices], update.vector + dimensions[0].index) * step, inmost, update.from, inmost, rowElements);
+          continue;
+        }
         for (size_t d = 0; d < dimensions.size(); ++d)
           start[d] = dimensions[d].index >= 0 ? index.read(reads[indices], update.vector + dimensions[d].index) : 0;
         window(start, update.from, to);
@@ -168,6 +180,8 @@ private:
   /// All updates in their order; those alone that begin in rows [begin, end) unless `end` is negative.
   Status updateRows(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to,
                     int64_t begin, int64_t end) const {
+    if (isOfRows)
+      return updateWholeRows(context, reads, to, begin, end < 0 ? dimensions[0].size : end);
     SmallVector<int64_t, 4> place(batches.size()), start(dimensions.size());
     int64_t vector = 0;
     const std::byte *from = reads[updates];
@@ -195,6 +209,24 @@ private:
         from -= batches[b].from * batches[b].size;
         place[b] = 0;
       }
+    }
+    return {};
+  }
+
+  /// The same where a window is a row: places are the only thing to look up.
+  Status updateWholeRows(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, int64_t begin, int64_t end) const {
+    const std::byte *from = reads[updates], *at = reads[indices];
+    int64_t step = batches[0].index, first = dimensions[0].index, rowBytes = dimensions[0].to, elements = rowElements;
+    int64_t inmost = elements > 1 ? rowBytes / elements : rowBytes;
+    for (int64_t i = 0; i < count; ++i) {
+      if (i % 4096 == 4095)
+        if (Status status = context.process.run.stopped(); !status)
+          return status;
+      if (i + kAhead < count)
+        fetch(to, index.read(at, (i + kAhead) * step + first));
+      int64_t place = index.read(at, i * step + first);
+      if (place >= begin && place < end)
+        row(to + place * rowBytes, inmost, from + i * batches[0].from, inmost, elements);
     }
     return {};
   }
@@ -263,7 +295,8 @@ private:
   static constexpr int64_t kAhead = 3; // Updates.
   RowFunction row;
   IndexReader index;
-  bool skipsWindows, isEmpty = false, isShared = false, isSorted = false;
+  bool skipsWindows, isEmpty = false, isShared = false, isSorted = false, isOfRows = false;
+  int64_t rowElements = 1; // Where windows are rows.
   unsigned input, indices, updates;
   BoxCopy whole;
   int64_t count = 1;

@@ -3,6 +3,7 @@
 #include "cupel/compiler/backends/cpu/Boxes.h"
 #include "cupel/compiler/backends/cpu/Combine.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/kernels/Pooling.h"
 
 #include <algorithm>
 
@@ -131,6 +132,57 @@ private:
   unsigned input, init;
 };
 
+/// Windows over the last dimensions, at most three, of floats: lines of vectors.
+class PlanarWindowKernel final : public Kernel {
+public:
+  /// `otherwise` is for initial values that are not neutral.
+  PlanarWindowKernel(const kernels::PoolingShape &shape, kernels::PoolingKind pooling, unsigned input, unsigned init, KernelPointer otherwise)
+      : shape(shape), pooling(pooling), input(input), init(init), otherwise(std::move(otherwise)) {}
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const override {
+    float start = *reinterpret_cast<const float *>(reads[init]);
+    if (pooling == kernels::PoolingKind::Sum && start != 0) // Padding is more of it.
+      return otherwise->run(context, reads, writes);
+    kernels::computePlanarWindows(shape, pooling, start, reinterpret_cast<const float *>(reads[input]), reinterpret_cast<float *>(writes[0]),
+                                  kernelPool());
+    return {};
+  }
+  std::string_view kind() const override { return "window"; }
+
+private:
+  kernels::PoolingShape shape;
+  kernels::PoolingKind pooling;
+  unsigned input, init;
+  KernelPointer otherwise;
+};
+
+std::optional<kernels::PoolingShape> planarShape(const WindowDimensions &all, std::optional<DenseIntElementsAttr> padding) {
+  kernels::PoolingShape shape;
+  size_t rank = all.size(), first = rank;
+  for (size_t d = 0; d < rank; ++d) {
+    const WindowDimension &one = all[d];
+    int64_t high = padding ? padding->getValues<APInt>()[2 * d + 1].getSExtValue() : 0;
+    bool isTrivial = one.window == 1 && one.stride == 1 && one.low == 0 && high == 0 && one.baseDilation == 1;
+    if (isTrivial && first == rank && d + 1 < rank) {
+      shape.batch *= one.input;
+      continue;
+    }
+    first = std::min(first, d);
+    if (rank - first > 3 || one.baseDilation != 1 || one.low < 0 || high < 0)
+      return std::nullopt;
+    size_t at = 3 - (rank - d);
+    shape.input[at] = one.input;
+    shape.window[at] = one.window;
+    shape.strides[at] = one.stride;
+    shape.windowDilation[at] = one.dilation;
+    shape.paddingLow[at] = one.low;
+    shape.paddingHigh[at] = high;
+  }
+  if (first == rank)
+    return std::nullopt;
+  return shape;
+}
+
 /// Whether the first of two stays what is picked.
 enum class Pick { GreaterEqual, Greater, LessEqual, Less };
 
@@ -220,6 +272,7 @@ Result<KernelPointer> windowKernel(stablehlo::ReduceWindowOp op) {
       sizesOfTensor(input), sizesOfTensor(op->getResult(0)), op.getWindowDimensions(),
       orOnes(op.getWindowStrides(), rank), orOnes(op.getBaseDilations(), rank),
       orOnes(op.getWindowDilations(), rank), op.getPadding());
+  std::optional<kernels::PoolingShape> planar = planarShape(dimensions, op.getPadding());
   KernelPointer kernel;
   dispatchCombine(*combine, element, [&]<Combine which, typename T>() {
     if constexpr (which != Combine::Second)
@@ -228,6 +281,12 @@ Result<KernelPointer> windowKernel(stablehlo::ReduceWindowOp op) {
   });
   if (!kernel)
     return refusal;
+  if (planar && element.isF32() && (*combine == Combine::Maximum || *combine == Combine::Minimum || *combine == Combine::Add)) {
+    auto pooling = *combine == Combine::Maximum   ? kernels::PoolingKind::Max
+                   : *combine == Combine::Minimum ? kernels::PoolingKind::Min
+                                                  : kernels::PoolingKind::Sum;
+    return KernelPointer(std::make_unique<PlanarWindowKernel>(*planar, pooling, numberOf(input), numberOf(init), std::move(kernel)));
+  }
   return kernel;
 }
 

@@ -162,6 +162,20 @@ template <size_t spatial> void lowerAdaptiveAverage(Node &n) {
     return n.fail("the input has too few dimensions");
   if (isEmpty(x) || n.resultType().getNumElements() == 0)
     return n.out(b.splat(0, type, wanted));
+  // Where sizes divide each other, windows are as large everywhere and lie side by side.
+  H::Window window;
+  window.sizes.assign(size_t(H::rankOf(x)), 1);
+  int64_t count = 1;
+  bool isEven = true, isOneAverage = true;
+  for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
+    isEven = isEven && H::shapeOf(x)[d] % wanted[d] == 0;
+    isOneAverage = isOneAverage && (wanted[d] == 1 || wanted[d] == H::shapeOf(x)[d]);
+    count *= window.sizes[size_t(d)] = H::shapeOf(x)[d] / wanted[d];
+  }
+  if (isEven && !isOneAverage) {
+    window.strides = window.sizes;
+    return n.out(b.divide(b.reduceWindow(x, window, Fold::Add), b.splat(double(count), type, wanted)));
+  }
   Dims whole; // Averaged together: one sum, and one division.
   for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
     int64_t in = H::shapeOf(x)[d], out = wanted[d];

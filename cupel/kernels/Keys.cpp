@@ -1,0 +1,15 @@
+#include "cupel/kernels/Keys.h"
+
+#include "cupel/kernels/Isa.h"
+
+namespace cupel::kernels {
+
+void floatKeys(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys) {
+  currentKernels().floatKeys(bits, count, order, keys);
+}
+
+void keepLeast(const uint32_t *keys, int64_t count, uint32_t place, bool isLast, uint32_t *least, uint32_t *places) {
+  currentKernels().keepLeast[isLast](keys, count, place, least, places);
+}
+
+} // namespace cupel::kernels

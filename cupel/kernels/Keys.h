@@ -1,0 +1,15 @@
+// Numbers by which elements are ordered, many lines of them in step. Used by the kernels that pick elements.
+
+#pragma once
+
+#include "cupel/kernels/KernelTable.h"
+
+namespace cupel::kernels {
+
+/// Numbers of 32 bits that are in the order of the floats whose bits are given.
+void floatKeys(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);
+
+/// Where keys[i] is less than least[i], or equal and `isLast`: least[i] becomes it and places[i] `place`.
+void keepLeast(const uint32_t *keys, int64_t count, uint32_t place, bool isLast, uint32_t *least, uint32_t *places);
+
+} // namespace cupel::kernels

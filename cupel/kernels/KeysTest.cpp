@@ -1,0 +1,55 @@
+#include "cupel/kernels/Keys.h"
+
+#include "cupel/kernels/IsaTesting.h"
+
+#include <bit>
+#include <gtest/gtest.h>
+#include <limits>
+#include <vector>
+
+namespace cupel::kernels {
+namespace {
+
+class KeysTest : public OnEveryIsa {};
+INSTANTIATE_TEST_SUITE_P(, KeysTest, everyIsa(), nameOfIsa);
+
+TEST_P(KeysTest, KeysAreKeptWithTheirPlaces) {
+  for (bool isLast : {false, true}) {
+    std::vector<uint32_t> least(37), places(37, 7), keys(37);
+    for (uint32_t i = 0; i < 37; ++i) {
+      least[i] = 0x80000000u + i % 3;
+      keys[i] = i % 2 ? 0x80000001u : i;
+    }
+    std::vector<uint32_t> before = least;
+    keepLeast(keys.data(), 37, 9, isLast, least.data(), places.data());
+    for (uint32_t i = 0; i < 37; ++i) {
+      bool takes = keys[i] < before[i] || (isLast && keys[i] == before[i]);
+      EXPECT_EQ(places[i], takes ? 9u : 7u) << i;
+      EXPECT_EQ(least[i], takes ? keys[i] : before[i]) << i;
+    }
+  }
+}
+
+TEST_P(KeysTest, FloatsHaveTheOrderOfTheirKeys) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> floats = {-kInfinity, -3, -1e-40f, -0.0f, 0.0f, 1e-40f, 2, kInfinity};
+  while (floats.size() < 37)
+    floats.push_back(std::numeric_limits<float>::quiet_NaN());
+  std::vector<uint32_t> bits, keys(floats.size());
+  for (float one : floats)
+    bits.push_back(std::bit_cast<uint32_t>(one));
+  for (uint32_t flip : {0u, ~0u}) {
+    floatKeys(bits.data(), int64_t(bits.size()), {0x7f800000, 0x80000000, flip, ~0u}, keys.data());
+    for (size_t i = 0; i < 8; ++i)
+      for (size_t j = 0; j < 8; ++j)
+        EXPECT_EQ(keys[i] < keys[j], flip ? floats[i] > floats[j] : floats[i] < floats[j]) << i << ", " << j;
+    EXPECT_EQ(keys[3], keys[4]);
+    for (size_t i = 8; i < keys.size(); ++i)
+      EXPECT_EQ(keys[i], ~0u);
+  }
+  floatKeys(bits.data(), int64_t(bits.size()), {0x7fffffff, 0, 0, 0}, keys.data()); // By bits.
+  EXPECT_LT(keys[3], keys[4]);
+}
+
+} // namespace
+} // namespace cupel::kernels
