@@ -1,6 +1,6 @@
 #include "cupel/kernels/Bytes.h"
 
-#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/IntegerTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
@@ -38,13 +38,6 @@ private:
   uint8_t *first;
 };
 
-std::vector<int64_t> spaced(int64_t count, int64_t step) {
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i)
-    offsets[static_cast<size_t>(i)] = i * step;
-  return offsets;
-}
-
 /// Writes what it is shown, plus the place in the result, into a dense matrix of halves.
 struct Kept {
   std::vector<int64_t> elements;
@@ -60,38 +53,30 @@ struct Kept {
 };
 
 /// Runs `work` with a result, and with an epilogue that keeps one elsewhere: `expected` in both.
-template <typename F> void checkBoth(int64_t rows, int64_t columns, const std::vector<int32_t> &expected, F &&work) {
+template <typename F> void checkBoth(int64_t rows, int64_t columns, const std::vector<uint32_t> &expected, F &&work) {
   GuardedFloats result(rows * columns);
   work(reinterpret_cast<int32_t *>(result.data()), Epilogue{});
   const auto *found = reinterpret_cast<const int32_t *>(result.data());
   for (int64_t i = 0; i < rows * columns; ++i)
-    ASSERT_EQ(found[i], expected[static_cast<size_t>(i)]) << i / columns << ", " << i % columns;
+    ASSERT_EQ(static_cast<uint32_t>(found[i]), expected[static_cast<size_t>(i)]) << i / columns << ", " << i % columns;
   Kept kept{std::vector<int64_t>(static_cast<size_t>(rows * columns)), columns};
   void *operands[] = {&kept};
   work(static_cast<int32_t *>(nullptr), Epilogue{nullptr, &Kept::show, operands});
   for (int64_t i = 0; i < rows * columns; ++i)
-    ASSERT_EQ(kept.elements[static_cast<size_t>(i)], expected[static_cast<size_t>(i)]) << i / columns << ", " << i % columns;
+    ASSERT_EQ(kept.elements[static_cast<size_t>(i)], static_cast<int32_t>(expected[static_cast<size_t>(i)])) << i / columns << ", " << i % columns;
 }
 
 void check(IntegerType left, IntegerType right, ByteZeros zeros, int64_t m, int64_t n, int64_t k, bool turned, int threads) {
   SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << " of types " << int(left) << " and " << int(right)
                                   << (turned ? " turned" : "") << ", zeros " << zeros.left << " and " << zeros.right);
   GuardedBytes a(left, m * k, 1), b(right, k * n, 2);
-  std::vector<int64_t> aRows = spaced(m, turned ? 1 : k), aColumns = spaced(k, turned ? m : 1),
-                       bRows = spaced(k, turned ? 1 : n), bColumns = spaced(n, turned ? k : 1);
-  std::vector<int32_t> expected;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      uint32_t sum = 0;
-      for (int64_t p = 0; p < k; ++p)
-        sum += static_cast<uint32_t>((a.at(aRows[size_t(i)] + aColumns[size_t(p)]) - zeros.left) *
-                                     (b.at(bRows[size_t(p)] + bColumns[size_t(j)]) - zeros.right));
-      expected.push_back(static_cast<int32_t>(sum));
-    }
+  ProductPlaces at(m, n, k, turned);
+  std::vector<uint32_t> expected = at.sums([&](int64_t i) { return static_cast<uint32_t>(a.at(i) - zeros.left); },
+                                           [&](int64_t i) { return static_cast<uint32_t>(b.at(i) - zeros.right); });
   Pool pool(threads, Pool::Sharing::Always);
-  PackedBytes packed = packBytes({b.data(), right, bRows, bColumns}, left, zeros, pool);
+  PackedBytes packed = packBytes({b.data(), right, at.bRows, at.bColumns}, left, zeros, pool);
   checkBoth(m, n, expected, [&](int32_t *c, const Epilogue &epilogue) {
-    multiply({a.data(), left, aRows, aColumns}, packed, c, n, epilogue, pool);
+    multiply({a.data(), left, at.aRows, at.aColumns}, packed, c, n, epilogue, pool);
   });
 }
 
@@ -125,45 +110,14 @@ void checkConvolution(const ConvolutionShape &shape, IntegerType left, IntegerTy
                       bool channelsFirst, int threads) {
   SCOPED_TRACE(testing::Message() << shape.inputChannels << " to " << shape.outputChannels << " in " << shape.groups
                                   << " groups of types " << int(left) << " and " << int(right));
-  int64_t pixels = shape.input[0] * shape.input[1] * shape.input[2], channels = shape.inputChannels,
-          inputs = channels / shape.groups, outputs = shape.outputChannels,
-          taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
-  GuardedBytes image(left, shape.batch * pixels * channels, 3), weights(right, taps * inputs * outputs, 4);
-  int64_t pixel = channelsFirst ? 1 : channels, channel = channelsFirst ? pixels : 1;
-  std::array<int64_t, 5> imageStrides = {pixels * channels, shape.input[1] * shape.input[2] * pixel,
-                                         shape.input[2] * pixel, pixel, channel};
-  // Output, input, space: as ONNX has them.
-  std::array<int64_t, 5> weightStrides = {shape.kernel[1] * shape.kernel[2], shape.kernel[2], 1, taps, taps * inputs};
-  Spatial out = shape.output();
-  std::vector<int32_t> expected;
-  for (int64_t row = 0; row < shape.rows(); ++row) {
-    Pixel at = pixelOf(out, row);
-    for (int64_t o = 0; o < outputs; ++o) {
-      uint32_t sum = 0;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        Spatial of = pixelOf(shape.kernel, tap).at;
-        int64_t from = at.image * imageStrides[0], with = o * weightStrides[4];
-        bool isInside = true;
-        for (int d = 0; d < 3; ++d) {
-          int64_t place = inputPosition(shape, d, at.at[d], of[d]);
-          isInside = isInside && place >= 0;
-          from += place * imageStrides[static_cast<size_t>(d + 1)];
-          with += of[d] * weightStrides[static_cast<size_t>(d)];
-        }
-        if (!isInside)
-          continue;
-        int64_t group = o / (outputs / shape.groups);
-        for (int64_t i = 0; i < inputs; ++i)
-          sum += static_cast<uint32_t>((image.at(from + (group * inputs + i) * channel) - zeros.left) *
-                                       (weights.at(with + i * weightStrides[3]) - zeros.right));
-      }
-      expected.push_back(static_cast<int32_t>(sum));
-    }
-  }
+  ConvolutionPlaces at(shape, channelsFirst);
+  GuardedBytes image(left, at.imageSize(), 3), weights(right, at.weightCount(), 4);
+  std::vector<uint32_t> expected = at.sums([&](int64_t i) { return static_cast<uint32_t>(image.at(i) - zeros.left); },
+                                           [&](int64_t i) { return static_cast<uint32_t>(weights.at(i) - zeros.right); });
   Pool pool(threads, Pool::Sharing::Always);
-  PackedByteConvolution packed = packBytes(shape, {weights.data(), right, weightStrides}, left, zeros, pool);
-  checkBoth(shape.rows(), outputs, expected, [&](int32_t *c, const Epilogue &epilogue) {
-    convolve(packed, {image.data(), left, imageStrides}, c, epilogue, pool);
+  PackedByteConvolution packed = packBytes(shape, {weights.data(), right, at.weights}, left, zeros, pool);
+  checkBoth(shape.rows(), shape.outputChannels, expected, [&](int32_t *c, const Epilogue &epilogue) {
+    convolve(packed, {image.data(), left, at.image}, c, epilogue, pool);
   });
 }
 

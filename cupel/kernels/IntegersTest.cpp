@@ -1,6 +1,6 @@
 #include "cupel/kernels/Integers.h"
 
-#include "cupel/kernels/ConvolutionAccess.h"
+#include "cupel/kernels/IntegerTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
@@ -57,11 +57,9 @@ private:
   char *first;
 };
 
-std::vector<int64_t> spaced(int64_t count, int64_t step) {
-  std::vector<int64_t> offsets(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i)
-    offsets[static_cast<size_t>(i)] = i * step;
-  return offsets;
+void expectSums(const std::vector<uint32_t> &expected, const int32_t *found, int64_t columns) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_EQ(static_cast<uint32_t>(found[i]), expected[i]) << i / size_t(columns) << ", " << i % size_t(columns);
 }
 
 void check(IntegerType left, IntegerType right, int64_t m, int64_t n, int64_t k, bool turned,
@@ -69,21 +67,12 @@ void check(IntegerType left, IntegerType right, int64_t m, int64_t n, int64_t k,
   SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k << " of types " << int(left)
                                   << " and " << int(right) << (turned ? " turned" : ""));
   GuardedIntegers a(left, m * k, 1), b(right, k * n, 2);
-  std::vector<int64_t> aRows = spaced(m, turned ? 1 : k), aColumns = spaced(k, turned ? m : 1),
-                       bRows = spaced(k, turned ? 1 : n), bColumns = spaced(n, turned ? k : 1);
+  ProductPlaces at(m, n, k, turned);
   GuardedFloats result(m * n);
   auto *c = reinterpret_cast<int32_t *>(result.data());
   Pool pool(threads, Pool::Sharing::Always);
-  multiply({a.data(), left, aRows, aColumns}, packIntegers({b.data(), right, bRows, bColumns}, pool), c,
-           n, pool);
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      uint32_t sum = 0;
-      for (int64_t p = 0; p < k; ++p)
-        sum += a.at(aRows[size_t(i)] + aColumns[size_t(p)]) *
-               b.at(bRows[size_t(p)] + bColumns[size_t(j)]);
-      ASSERT_EQ(static_cast<uint32_t>(c[i * n + j]), sum) << i << ", " << j;
-    }
+  multiply({a.data(), left, at.aRows, at.aColumns}, packIntegers({b.data(), right, at.bRows, at.bColumns}, pool), c, n, pool);
+  expectSums(at.sums([&](int64_t i) { return a.at(i); }, [&](int64_t i) { return b.at(i); }), c, n);
 }
 
 TEST_P(IntegersTest, ProductsOfAllTypesAreExact) {
@@ -122,45 +111,13 @@ void checkConvolution(const ConvolutionShape &shape, IntegerType left, IntegerTy
   SCOPED_TRACE(testing::Message() << shape.inputChannels << " to " << shape.outputChannels << " in "
                                   << shape.groups << " groups of types " << int(left) << " and "
                                   << int(right));
-  int64_t pixels = shape.input[0] * shape.input[1] * shape.input[2], channels = shape.inputChannels,
-          inputs = channels / shape.groups, outputs = shape.outputChannels,
-          taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
-  GuardedIntegers image(left, shape.batch * pixels * channels, 3), weights(right, taps * inputs * outputs, 4);
-  int64_t pixel = channelsFirst ? 1 : channels, channel = channelsFirst ? pixels : 1;
-  std::array<int64_t, 5> imageStrides = {pixels * channels, shape.input[1] * shape.input[2] * pixel,
-                                         shape.input[2] * pixel, pixel, channel};
-  // Output, input, space: as ONNX has them.
-  std::array<int64_t, 5> weightStrides = {shape.kernel[1] * shape.kernel[2], shape.kernel[2], 1, taps,
-                                          taps * inputs};
-  Spatial out = shape.output();
-  GuardedFloats result(shape.rows() * outputs);
+  ConvolutionPlaces at(shape, channelsFirst);
+  GuardedIntegers image(left, at.imageSize(), 3), weights(right, at.weightCount(), 4);
+  GuardedFloats result(shape.rows() * shape.outputChannels);
   auto *c = reinterpret_cast<int32_t *>(result.data());
   Pool pool(threads, Pool::Sharing::Always);
-  convolve(packIntegers(shape, {weights.data(), right, weightStrides}, pool),
-           {image.data(), left, imageStrides}, c, pool);
-  for (int64_t row = 0; row < shape.rows(); ++row) {
-    Pixel at = pixelOf(out, row);
-    for (int64_t o = 0; o < outputs; ++o) {
-      uint32_t sum = 0;
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        Spatial of = pixelOf(shape.kernel, tap).at;
-        int64_t from = at.image * imageStrides[0], with = o * weightStrides[4];
-        bool isInside = true;
-        for (int d = 0; d < 3; ++d) {
-          int64_t place = inputPosition(shape, d, at.at[d], of[d]);
-          isInside = isInside && place >= 0;
-          from += place * imageStrides[static_cast<size_t>(d + 1)];
-          with += of[d] * weightStrides[static_cast<size_t>(d)];
-        }
-        if (!isInside)
-          continue;
-        int64_t group = o / (outputs / shape.groups);
-        for (int64_t i = 0; i < inputs; ++i)
-          sum += image.at(from + (group * inputs + i) * channel) * weights.at(with + i * weightStrides[3]);
-      }
-      ASSERT_EQ(static_cast<uint32_t>(c[row * outputs + o]), sum) << row << ", " << o;
-    }
-  }
+  convolve(packIntegers(shape, {weights.data(), right, at.weights}, pool), {image.data(), left, at.image}, c, pool);
+  expectSums(at.sums([&](int64_t i) { return image.at(i); }, [&](int64_t i) { return weights.at(i); }), c, shape.outputChannels);
 }
 
 TEST_P(IntegersTest, Convolutions) {

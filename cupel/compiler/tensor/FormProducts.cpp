@@ -194,18 +194,13 @@ void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>>
 class FormProducts : public impl::FormProductsBase<FormProducts> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      for (Operation *op : operationsOf(block))
-        if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
-          std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(dot);
-          if ((bytes || isPlainProduct(dot)) && compiler::mayRewrite(dot, "product"))
-            form(dot, bytes);
-        }
-      eraseUnused(block);
-    }
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
+        std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(dot);
+        if ((bytes || isPlainProduct(dot)) && compiler::mayRewrite(dot, "product"))
+          form(dot, bytes);
+      }
+    });
   }
 };
 

@@ -189,15 +189,10 @@ void makeBatches(stablehlo::GatherOp op) {
 class GathersAsMoves : public impl::GathersAsMovesBase<GathersAsMoves> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Block &block = function.getBody().front();
-      for (Operation *op : operationsOf(block))
-        if (auto gather = dyn_cast<stablehlo::GatherOp>(op); gather && !moveKnown(gather))
-          makeBatches(gather);
-      eraseUnused(block);
-    }
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto gather = dyn_cast<stablehlo::GatherOp>(op); gather && !moveKnown(gather))
+        makeBatches(gather);
+    });
   }
 };
 

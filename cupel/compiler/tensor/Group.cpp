@@ -226,6 +226,17 @@ void eraseUnused(Block &block) {
   }
 }
 
+void rewriteEach(ModuleOp module, llvm::function_ref<void(Operation *op)> rewrite) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    Block &block = function.getBody().front();
+    for (Operation *op : operationsOf(block))
+      rewrite(op);
+    eraseUnused(block);
+  }
+}
+
 void formGroups(ModuleOp module, llvm::function_ref<void(Operation *op, Taken &taken)> form) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())

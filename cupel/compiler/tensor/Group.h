@@ -99,6 +99,10 @@ mlir::SmallVector<mlir::Operation *> operationsOf(mlir::Block &block);
 /// Erases operations that nobody needs, from the last on.
 void eraseUnused(mlir::Block &block);
 
+/// Calls `rewrite` for the operations of every function, as they stood before it began with the function, and erases behind it
+/// what nobody needs.
+void rewriteEach(mlir::ModuleOp module, llvm::function_ref<void(mlir::Operation *op)> rewrite);
+
 /// Calls `form` for the operations of every function, with what has been taken into groups so far,
 /// and erases before and after what nobody needs.
 void formGroups(mlir::ModuleOp module,

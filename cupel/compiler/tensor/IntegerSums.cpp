@@ -291,15 +291,7 @@ void rewrite(Operation *op) {
 
 class IntegerSums : public impl::IntegerSumsBase<IntegerSums> {
 public:
-  void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      for (Operation *op : operationsOf(function.getBody().front()))
-        rewrite(op);
-      eraseUnused(function.getBody().front());
-    }
-  }
+  void runOnOperation() override { rewriteEach(getOperation(), rewrite); }
 };
 
 } // namespace

@@ -142,14 +142,10 @@ void join(stablehlo::ConvolutionOp op) {
 class JoinSummedGroups : public impl::JoinSummedGroupsBase<JoinSummedGroups> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      for (Operation *op : operationsOf(function.getBody().front()))
-        if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
-          join(convolution);
-      eraseUnused(function.getBody().front());
-    }
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+        join(convolution);
+    });
   }
 };
 

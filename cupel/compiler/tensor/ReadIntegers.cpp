@@ -57,19 +57,14 @@ bool hasIntegerSums(Operation *op) {
 class ReadIntegers : public impl::ReadIntegersBase<ReadIntegers> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      for (Operation *op : operationsOf(function.getBody().front())) {
-        if (!hasIntegerSums(op))
-          continue;
-        for (unsigned i : {0, 1})
-          if (Value narrow = narrowest(op->getOperand(i));
-              narrow != op->getOperand(i) && compiler::mayRewrite(op, "read-integers"))
-            op->setOperand(i, narrow);
-      }
-      eraseUnused(function.getBody().front());
-    }
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (!hasIntegerSums(op))
+        return;
+      for (unsigned i : {0, 1})
+        if (Value narrow = narrowest(op->getOperand(i));
+            narrow != op->getOperand(i) && compiler::mayRewrite(op, "read-integers"))
+          op->setOperand(i, narrow);
+    });
   }
 };
 

@@ -233,16 +233,12 @@ void rewrite(stablehlo::ReduceWindowOp op) {
 class VolumesAsImages : public impl::VolumesAsImagesBase<VolumesAsImages> {
 public:
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      for (Operation *op : operationsOf(function.getBody().front())) {
-        if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
-          rewrite(convolution);
-        else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
-          rewrite(window);
-      }
-    }
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+        rewrite(convolution);
+      else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
+        rewrite(window);
+    });
   }
 };
 
