@@ -175,7 +175,8 @@ PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
   static const std::set<std::string> kOwn = {
       "op",     "rank",     "element", "least",     "user",   "producer",   "operations", "effect",
       "result", "constant", "uneven",  "attribute", "inside", "occurrence", "donates", "right",
-      "called", "most",     "larger",  "twice",     "takes",  "beside",     "processes"};
+      "called", "most",     "larger",  "twice",     "takes",  "beside",     "processes",
+      "slow_start"};
   std::vector<PJRT_NamedValue> rest;
   for (size_t i = 0; i < args->num_options; ++i) {
     const PJRT_NamedValue &given = args->create_options[i];
@@ -190,6 +191,9 @@ PJRT_Error *createClient(PJRT_Client_Create_Args *args) {
   PJRT_Client_Create_Args own = *args;
   own.create_options = rest.data();
   own.num_options = rest.size();
+  // As on a machine that has other work.
+  if (std::string milliseconds = option("slow_start"); !milliseconds.empty())
+    ::usleep(useconds_t(1000 * std::stoul(milliseconds)));
   PJRT_Error *error = inner->PJRT_Client_Create(&own);
   args->client = own.client;
   return error;

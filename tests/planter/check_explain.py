@@ -426,6 +426,14 @@ def check_in_context(folder: Path) -> dict[str, bool]:
     return {"what is right where it stands is not blamed": [f":{line}:" in one["place"] for one in answer["operations"]] == [True]}
 
 
+def check_slow_starts(folder: Path) -> dict[str, bool]:
+    """A process that takes longer to start than a probe may take says nothing of the program: what hangs is found all the same."""
+    rule = f"{PLANTER}?op=stablehlo.tanh&effect=hang_run&slow_start=3300"
+    result = cupel("explain", ROOT / "tests/planter/models/lstm_cell.mlir", "--device", rule, "--probe-timeout", 1, "--results", folder / "slow", "--json")
+    answer = json.loads(result.stdout) if result.stdout.startswith("{") else {"answer": result.stderr[-200:], "operations": []}
+    return {"what hangs is found on a device that is slow to start": [op["name"] for op in answer["operations"]] == ["stablehlo.tanh"] and answer["answer"] in ALONE}
+
+
 def check_scripts(folder: Path) -> dict[str, bool]:
     """What reduce writes fails by itself, and passes where the device is right."""
     out = folder / "scripts"
@@ -538,6 +546,7 @@ def main() -> int:
             checks |= check_model_sources(folder) if OPTIONS.full else {}
             checks |= check_goldens(folder)
             checks |= check_in_context(folder)
+            checks |= check_slow_starts(folder)
             checks |= check_scripts(folder)
             checks |= check_passes(deep, folder)
     print("\n".join(lines))

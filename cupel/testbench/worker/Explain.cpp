@@ -86,6 +86,7 @@ Explainer::Explainer(const Request &request, Device &reference, ExplainOptions g
       prober(request, reference, isolatedName(request.device), options.jobs) {
   prober.setDeadline(options.probeSeconds);
   prober.setPatience(kPatience);
+  prober.awaitStage(Prober::kNoStage);
 }
 
 std::string Explainer::keyOf(const Prepared &given) const {
@@ -208,6 +209,8 @@ Result<bool> Explainer::failsAtAll(const Prepared &given, Explanation &found) {
       return done.error();
   auto itFails = [&] {
     failure = *first;
+    const bool isTimeOut = failure.failure && failure.failure->outcome == "timed out";
+    prober.awaitStage(isTimeOut ? failure.failure->stage : Prober::kNoStage);
     found.outcome = failure.failure ? failure.failure->outcome : "incorrect";
     found.stage = failure.failure ? failure.failure->stage : "compare";
     if (failures < executions) {
@@ -380,13 +383,13 @@ Status Explainer::blameIt(Explanation &found) {
       blame = std::move(again);
   }
   // A part that fails now and then may have passed each time by chance, and what holds it be blamed
-  // instead. What was tried is known: only further tries cost.
-  for (uint32_t round = 0; blame && blame->program && triesOfEach > 1 && round < kMoreRounds &&
-                           !isAloneGuilty(*blame);
-       ++round) {
+  // instead, or nobody. What was tried is known: only further tries cost.
+  auto isFound = [](const Blame &one) { return one.program && isAloneGuilty(one); };
+  for (uint32_t round = 0;
+       blame && triesOfEach > 1 && round < kMoreRounds && !isFound(*blame); ++round) {
     triesOfEach *= 2;
     Result<Blame> again = findBlame(*plain, seamsLike(failure), kPieces);
-    if (!again || !again->program)
+    if (!again || (blame->program && !again->program))
       break;
     blame = std::move(again);
   }

@@ -24,6 +24,15 @@ namespace {
 
 /// No probe gets less: a process may have to be started for it.
 constexpr double kLeastSeconds = 3;
+/// How many deadlines a probe may take that has not come to its program, or not to where the test hangs.
+constexpr double kPatienceAtStart = 8, kPatienceOnTheWay = 2;
+
+/// The stages of a run of cupel-device, in their order; 0 where it died before the first.
+size_t stageNumber(std::string_view stage) {
+  constexpr std::string_view kStages[] = {"",         "load",    "initialize", "client", "read",   "compile",
+                                          "transfer", "execute", "read back",  "write",  "compare"};
+  return size_t(std::ranges::find(kStages, stage) - std::begin(kStages));
+}
 
 Clock::duration inSeconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -236,9 +245,31 @@ TriedPiece Prober::judge(const Prepared &program, const std::vector<Tensor> &act
   return tried;
 }
 
-Result<TriedPiece> Prober::run(Device &device, Prepared &program) {
+bool Prober::isUndecided(const TriedPiece &tried) const {
+  return tried.failure && tried.failure->outcome == "timed out" &&
+         stageNumber(tried.failure->stage) < stageNumber(awaited == kNoStage ? "end" : awaited);
+}
+
+Result<TriedPiece> Prober::runUntilDecided(Device &device, Prepared &program) {
+  double seconds = secondsAllowed();
+  Result<TriedPiece> tried = run(device, program, seconds);
+  while (tried && isUndecided(*tried)) {
+    const bool hasBegun = stageNumber(tried->failure->stage) >= stageNumber("compile");
+    const double most = probeSeconds * (hasBegun ? kPatienceOnTheWay : kPatienceAtStart);
+    if (seconds >= most && !hasBegun)
+      return Error{ErrorCode::DeviceLost, fmt::format("the device does not start within {:.0f} s: {}",
+                                                      seconds, tried->sentence)};
+    if (seconds >= most)
+      break;
+    seconds = std::min(most, std::max(2 * seconds, probeSeconds));
+    tried = run(device, program, seconds);
+  }
+  return tried;
+}
+
+Result<TriedPiece> Prober::run(Device &device, Prepared &program, double seconds) {
   Budget budget = program.budget;
-  budget.deadline = std::min(budget.deadline, Clock::now() + inSeconds(secondsAllowed()));
+  budget.deadline = std::min(budget.deadline, Clock::now() + inSeconds(seconds));
   Clock::time_point began = Clock::now();
   // What the device is asked for is made here; waiting for its answer is all that goes on side by side.
   auto executable = [&] {
@@ -249,9 +280,9 @@ Result<TriedPiece> Prober::run(Device &device, Prepared &program) {
                                             ? (*executable)->run(program.workload.inputs, budget)
                                             : Result<std::vector<Tensor>>(executable.error());
   if (outputs) {
-    double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    double taken = std::chrono::duration<double>(Clock::now() - began).count();
     std::lock_guard lock(mutex);
-    slowest = std::max(slowest, seconds);
+    slowest = std::max(slowest, taken);
     return judge(program, *outputs);
   }
   std::optional<RemoteFailure> failure = lastFailure(device);
@@ -312,8 +343,8 @@ Result<TriedPiece> Prober::probeOn(Slot &slot, Prepared &program, uint32_t attem
       }
   if (Status opened = open(slot); !opened)
     return opened.error();
-  Result<TriedPiece> tried = run(*slot.device, program);
-  if (tried && !key.empty())
+  Result<TriedPiece> tried = runUntilDecided(*slot.device, program);
+  if (tried && !key.empty() && !isUndecided(*tried))
     cache.keep(key, {{toJson(*tried).dump(-1, ' ', false, Json::error_handler_t::replace)}});
   return tried;
 }

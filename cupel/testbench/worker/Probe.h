@@ -62,6 +62,11 @@ public:
   void setDeadline(double seconds) { probeSeconds = seconds; }
   /// Probes may take this much longer than the slowest that passed, and no longer than the deadline.
   void setPatience(double factor) { patience = factor; }
+  /// Where a test is known to hang; kNoStage where that is not known, or it comes to its end. A probe
+  /// that comes to its deadline in an earlier stage may have been slow for other reasons, such as a
+  /// machine with other work, and says nothing of the program: it is asked again with more time.
+  void awaitStage(std::string stage) { awaited = std::move(stage); }
+  static constexpr const char *kNoStage = "";
   /// How many probes there were, and how many of them were known already.
   size_t probes() const { return asked; }
   size_t known() const { return found; }
@@ -73,7 +78,9 @@ private:
   struct Slot {
     std::unique_ptr<Device> device;
   };
-  Result<TriedPiece> run(Device &device, Prepared &program);
+  Result<TriedPiece> run(Device &device, Prepared &program, double seconds);
+  Result<TriedPiece> runUntilDecided(Device &device, Prepared &program);
+  bool isUndecided(const TriedPiece &tried) const;
   Status open(Slot &slot);
   /// `isReferences`: what is expected is the reference's word; else its own results are evaluated.
   TestNoise noiseOf(const Prepared &program, bool isReferences = true);
@@ -84,6 +91,7 @@ private:
   const Request &request;
   Device &reference;
   std::string deviceName, deviceIdentity;
+  std::string awaited = "compile";
   std::vector<Slot> devices;
   double probeSeconds = 20, patience = 0, slowest = 0;
   std::atomic<size_t> asked = 0, found = 0;
