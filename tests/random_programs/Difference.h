@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "tests/random_programs/Generate.h"
+
 #include "cupel/tensor/Tensor.h"
 
 #include <string>
@@ -12,7 +14,7 @@ bool hasSameBits(const tensor::Tensor &a, const tensor::Tensor &b);
 
 /// Empty if all is well: equal numbers if the result is exact, else within roundings. `noise` is how
 /// far roundings move this result, where somebody has measured that.
-std::string difference(const tensor::Tensor &expected, const tensor::Tensor &actual, bool isExact,
+std::string difference(const tensor::Tensor &expected, const tensor::Tensor &actual, Roundings roundings,
                        double noise = 0);
 
 /// The largest distance of two finite elements at the same place.

@@ -12,12 +12,18 @@
 
 namespace cupel::random_programs {
 
+/// How far a result may differ from another rendering of the same program.
+enum class Roundings {
+  None,   ///< Made of operations whose results IEEE 754 or the specification fixes to the last bit.
+  Usual,  ///< By those of f32 and f64.
+  Narrow, ///< A rounding on the way was to 16 bits or fewer.
+};
+
 struct Program {
   std::string text;
-  std::vector<tensor::Tensor> arguments;
-  /// Of each result: made of operations whose results IEEE 754 or the specification fixes to the
-  /// last bit; others may differ by roundings.
-  std::vector<bool> isExact;
+  /// Of each replica.
+  std::vector<std::vector<tensor::Tensor>> arguments;
+  std::vector<Roundings> roundings; ///< Of each result.
 };
 
 Program generate(uint64_t seed);

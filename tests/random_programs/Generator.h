@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <set>
 
 namespace cupel::random_programs {
 
@@ -40,6 +42,7 @@ struct Val {
   Shape shape;
   bool isExact = true;
   bool isConstant = false;
+  bool isTaken = false; // Of a result: an argument's memory is to hold it.
 };
 
 inline int64_t count(const Shape &shape) {
@@ -69,42 +72,15 @@ class Generator {
 public:
   explicit Generator(uint64_t seed) : random(seed) {}
 
-  Program run() {
-    Program program;
-    std::string arguments;
-    int64_t many = random.between(1, 4);
-    for (int64_t i = 0; i < many; ++i) {
-      Val value{"%a" + std::to_string(i), argumentType(), shape(), true};
-      arguments += (i ? ", " : "") + value.name + ": " + typeOf(value);
-      program.arguments.push_back(fill(value));
-      values.push_back(value);
-    }
-    int64_t steps = random.between(3, 24);
-    for (int64_t i = 0; i < steps; ++i)
-      step();
-    int64_t results = random.between(1, 3);
-    std::string returned, types;
-    for (int64_t i = 0; i < results; ++i) {
-      // The last values first: what nobody needs is dropped.
-      std::vector<Val> computed;
-      std::copy_if(values.begin(), values.end(), std::back_inserter(computed),
-                   [](const Val &one) { return !one.isConstant; });
-      const Val value = computed[std::max<int64_t>(0, int64_t(computed.size()) - 1 - random.below(4))];
-      returned += (i ? ", " : "") + value.name;
-      types += (i ? ", " : "") + typeOf(value);
-      program.isExact.push_back(value.isExact);
-    }
-    program.text = "func.func @main(" + arguments + ") -> (" + types + ") {\n" + body +
-                   "  return " + returned + " : " + types + "\n}\n";
-    return program;
-  }
+  Program run();
 
 private:
   static std::string typeOf(const Val &value) { return typeText(value.type, value.shape); }
 
   std::string argumentType() {
-    return random.chance(75) ? "f32"
-                             : random.pick<std::string>({"i32", "f64", "i1", "i64", "ui8", "bf16"});
+    return random.chance(70) ? "f32"
+                             : random.pick<std::string>({"i32", "i32", "f64", "i1", "i64", "ui8", "bf16", "bf16", "f16", "i8",
+                                                         "i16", "ui16", "ui32", "ui64", "i4", "ui4"});
   }
 
   Shape shape() {
@@ -123,7 +99,8 @@ private:
 
   tensor::Tensor fill(const Val &value);
 
-  static bool isFloat(const std::string &type) { return type == "f32" || type == "f64" || type == "bf16"; }
+  static bool isFloat(const std::string &type) { return type == "f32" || type == "f64" || type == "bf16" || type == "f16"; }
+  static bool isUnsigned(const std::string &type) { return type.starts_with("ui"); }
 
   Val &any() { return values[random.below(values.size())]; }
   /// One of the last few, so that programs hang together.
@@ -138,8 +115,32 @@ private:
   Val add(const std::string &text, const std::string &type, const Shape &shape, bool isExact) {
     Val value{"%" + std::to_string(next++), type, shape, isExact};
     body += "  " + value.name + " = " + text + "\n";
+    if (!isExact && (bitsOf(type) < 32 || mentionsNarrow(text)))
+      narrow.insert(value.name);
     values.push_back(value);
     return value;
+  }
+
+  /// What other steps know nothing of: its type, or how it is made.
+  Val hidden(const std::string &text, const std::string &type, const Shape &shape, bool isExact) {
+    Val value = add(text, type, shape, isExact);
+    values.pop_back();
+    return value;
+  }
+
+  static unsigned bitsOf(const std::string &type) {
+    std::optional<tensor::DType> known = tensor::parseDType(type);
+    return known ? tensor::kDTypes[int(*known)].bits : 64;
+  }
+  bool mentionsNarrow(const std::string &text) const {
+    for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1)) {
+      size_t end = at + 1;
+      while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '#'))
+        ++end;
+      if (narrow.contains(text.substr(at, end - at)))
+        return true;
+    }
+    return false;
   }
 
   Val constant(const std::string &number, const std::string &type, const Shape &shape) {
@@ -171,7 +172,18 @@ private:
       return random.pick(same);
     if (!smaller.empty() && random.chance(75))
       return broadcast(random.pick(smaller), shape);
+    if (!isCalled && int64_t(arguments.size()) < kMostArguments && random.chance(70))
+      return argument(type, shape);
     return constant(number(type), type, shape);
+  }
+
+  /// One more of the program.
+  Val argument(const std::string &type, const Shape &shape) {
+    Val value{"%a" + std::to_string(arguments.size()), type, shape, true};
+    arguments.push_back(value);
+    // Those of regions are forgotten at their end: it stands in front of them.
+    values.insert(values.begin(), value);
+    return value;
   }
 
   /// Dimensions of a larger shape that a smaller one may lie along; empty if there are none.
@@ -215,7 +227,9 @@ private:
   Val tamed(const Val &value) { return isFloat(value.type) ? unary("tanh", value, false) : value; }
 
   void step() {
-    switch (random.below(33)) {
+    if (replicas > 1 && random.chance(20))
+      return collectives();
+    switch (random.below(54)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -241,6 +255,25 @@ private:
     case 30: return bits();
     case 31: return quantized();
     case 32: return uniform();
+    case 33: case 34: return anyProduct();
+    case 35: return anyConvolution();
+    case 36: return attention();
+    case 37: return solves();
+    case 38: return anyGather();
+    case 39: return anyScatter();
+    case 40: return picks();
+    case 41: return sortsSeveral();
+    case 42: return anyWindow();
+    case 43: return selectsAndScatters();
+    case 44: case 45: return ofAnyType();
+    case 46: return complexNumbers();
+    case 47: return bitPatterns();
+    case 48: return wholeOperations();
+    case 49: return moreFunctions();
+    case 50: return nestedLoop();
+    case 51: return nestedBranches();
+    case 52: return calls();
+    case 53: return collectives();
     default: return norms();
     }
   }
@@ -282,7 +315,7 @@ private:
       }
     } else if (a.type == "i1") {
       unary("not", a, true);
-    } else if (a.type != "ui8") {
+    } else if (!isUnsigned(a.type)) {
       unary(random.pick<std::string>({"negate", "abs", "not", "popcnt", "sign"}), a, true);
     }
   }
@@ -294,9 +327,7 @@ private:
     Val b = like(a.type, a.shape);
     if (!b.isExact)
       return;
-    std::string kind = a.type == "f32" || a.type == "f64" || a.type == "bf16" ? "FLOAT"
-                       : a.type == "i1" || a.type == "ui8"                     ? "UNSIGNED"
-                                                                               : "SIGNED";
+    std::string kind = isFloat(a.type) ? "FLOAT" : a.type == "i1" || isUnsigned(a.type) ? "UNSIGNED" : "SIGNED";
     Val mask = add("stablehlo.compare " +
                        random.pick<std::string>({"EQ", "NE", "LT", "LE", "GT", "GE"}) + ", " +
                        a.name + ", " + b.name + ", " + kind + " : (" + typeOf(a) + ", " + typeOf(b) +
@@ -314,11 +345,7 @@ private:
     Val a = recent();
     switch (random.below(4)) {
     case 0: { // transpose
-      Shape order(a.shape.size());
-      std::iota(order.begin(), order.end(), 0);
-      for (size_t i = order.size(); i > 1; --i)
-        std::swap(order[i - 1], order[random.below(i)]);
-      Shape to;
+      Shape order = shuffled(int64_t(a.shape.size())), to;
       for (int64_t d : order)
         to.push_back(a.shape[d]);
       add("stablehlo.transpose " + a.name + ", dims = " + list(order) + " : (" + typeOf(a) + ") -> " +
@@ -435,7 +462,7 @@ private:
 
   void reduces() {
     Val a = recent();
-    if (a.shape.empty() || a.type == "bf16")
+    if (a.shape.empty() || (isFloat(a.type) && bitsOf(a.type) < 32))
       return;
     Shape dims;
     for (size_t i = 0; i < a.shape.size(); ++i)
@@ -490,45 +517,15 @@ private:
     binary("multiply", centred, unary("rsqrt", bounded, false));
   }
 
-  void products() {
-    Val a = recent();
-    if (a.type != "f32" || a.shape.empty() || count(a.shape) > 6000)
-      return;
-    a = tamed(a);
-    int64_t contracting = random.below(a.shape.size());
-    bool isBatched = a.shape.size() >= 3 && contracting != 0 && random.chance(60);
-    Shape rhs, batch;
-    if (isBatched)
-      rhs.push_back(a.shape[0]);
-    int64_t columns = random.pick<int64_t>({1, 3, 8, 17, 40});
-    bool isLast = random.chance(50); // Where the depth lies.
-    if (isLast)
-      rhs.push_back(columns);
-    rhs.push_back(a.shape[contracting]);
-    if (!isLast)
-      rhs.push_back(columns);
-    Val b = tamed(like("f32", rhs));
-    int64_t depth = (isBatched ? 1 : 0) + (isLast ? 1 : 0);
-    Shape to;
-    if (isBatched)
-      to.push_back(a.shape[0]);
-    for (size_t i = 0; i < a.shape.size(); ++i)
-      if (int64_t(i) != contracting && !(isBatched && i == 0))
-        to.push_back(a.shape[i]);
-    to.push_back(columns);
-    Val made = add("stablehlo.dot_general " + a.name + ", " + b.name + ", " +
-                       (isBatched ? "batching_dims = [0] x [0], " : "") + "contracting_dims = [" +
-                       std::to_string(contracting) + "] x [" + std::to_string(depth) + "] : (" +
-                       typeOf(a) + ", " + typeOf(b) + ") -> " + typeText("f32", to),
-                   "f32", to, false);
-    if (random.chance(60)) {
-      Val bias = like("f32", to);
-      Val sum = binary("add", made, bias);
-      random.chance(50) ? binary("maximum", sum, constant("0.0", "f32", to)) : tamed(sum);
-    }
-  }
-
+  void products();
   void convolutions();
+  /// GenerateLinear.cpp: with dimensions in any order, of any type that is multiplied.
+  void anyProduct();
+  void anyConvolution();
+  void attention();
+  void solves();
+  Shape shuffled(int64_t count);
+  Val factor(const std::string &type, const Shape &shape);
 
   Val dequantized(const Shape &shape, const Val *from, int64_t scaled, bool isExact);
   void quantized();
@@ -538,8 +535,8 @@ private:
 
   void converts() {
     Val a = recent();
-    std::string to = random.pick<std::string>({"f32", "f64", "i32", "i64", "bf16"});
-    if (to == a.type || (isFloat(a.type) && !isFloat(to) && !a.isExact) || (to == "bf16" && !a.isExact))
+    std::string to = random.pick<std::string>({"f32", "f32", "f64", "i32", "i64", "bf16", "f16", "i8", "ui8", "ui32", "i1"});
+    if (to == a.type || (isFloat(a.type) && !isFloat(to) && !a.isExact) || (bitsOf(to) < 32 && !a.isExact))
       return;
     convert(a, to);
   }
@@ -556,11 +553,38 @@ private:
   void scans();
   void transforms();
   void bits();
+  /// GeneratePlaces.cpp
+  struct Windows;
+  Windows windowsOf(const Shape &shape);
+  void anyGather();
+  void anyScatter();
+  void picks();
+  void sortsSeveral();
+  void anyWindow();
+  void selectsAndScatters();
+  /// GenerateTypes.cpp
+  void ofAnyType();
+  void complexNumbers();
+  void bitPatterns();
+  void wholeOperations();
+  void moreFunctions();
+  /// GenerateNested.cpp
+  Val lastLike(size_t known, const Val &wanted);
+  std::string region(const std::vector<Val> &taken, const std::function<std::string(size_t)> &finish);
+  void nestedLoop();
+  void nestedBranches();
+  void calls();
+  void collectives();
+
+  static constexpr int64_t kMostArguments = 8;
 
   Random random;
-  std::vector<Val> values;
-  std::string body;
-  int64_t next = 0;
+  std::vector<Val> values, arguments;
+  std::string body, functions;
+  /// Values that went through floats of few bits and are not exact.
+  std::set<std::string> narrow;
+  int64_t next = 0, depth = 0, replicas = 1;
+  bool mayHoldNaN = false, isCalled = false;
 };
 
 } // namespace cupel::random_programs

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 using namespace cupel;
@@ -18,24 +19,55 @@ using tensor::Tensor;
 
 namespace {
 
-using Results = std::vector<Tensor>;
+/// Of each replica.
+using Results = runtime::ProcessTensors;
+using random_programs::Program;
+using random_programs::Roundings;
 
-Result<Results> reference(const random_programs::Program &program) {
-  auto made = compiler::compile(program.text, {});
-  if (!made)
-    return made.error();
-  auto results = (*made)->execute({program.arguments});
-  if (!results)
-    return results.error();
-  return std::move((*results)[0]);
+compiler::CompileOptions optionsFor(const Program &program, const char *backend) {
+  compiler::CompileOptions options;
+  options.replicas = int64_t(program.arguments.size());
+  options.backend = backend;
+  return options;
 }
 
-/// The same bits with any number of threads, from run to run, and saved and loaded again. Most programs
-/// are small: without `alwaysCode` little machine code is made for them.
-Result<Results> compiled(const random_programs::Program &program, bool alwaysCode) {
-  compiler::CompileOptions options;
+Result<Results> reference(const Program &program) {
+  auto made = compiler::compile(program.text, optionsFor(program, "reference"));
+  if (!made)
+    return made.error();
+  return (*made)->execute(program.arguments);
+}
+
+/// Arguments that nobody else holds: those that are given up may be overwritten.
+Result<Results> ownCopies(const Results &given) {
+  Results copies(given.size());
+  for (size_t replica = 0; replica < given.size(); ++replica)
+    for (const Tensor &one : given[replica]) {
+      Result<Tensor> copy = Tensor::uninitialized(one.elementType(), {one.shape().begin(), one.shape().end()});
+      if (!copy)
+        return copy.error();
+      if (one.byteSize() > 0)
+        std::memcpy(copy->mutableData(), one.data(), size_t(one.byteSize()));
+      copies[replica].push_back(std::move(*copy));
+    }
+  return copies;
+}
+
+/// What differs between runs that must be the same; empty if nothing.
+std::string differsFrom(const Results &first, const Results &other) {
+  for (size_t replica = 0; replica < first.size(); ++replica)
+    for (size_t r = 0; r < first[replica].size(); ++r)
+      if (!random_programs::hasSameBits(first[replica][r], other[replica][r]))
+        return "result " + std::to_string(r) + " differs ";
+  return "";
+}
+
+/// The same bits with any number of threads, from run to run, saved and loaded again, and with arguments
+/// that may be overwritten. Most programs are small: without `alwaysCode` little machine code is made for
+/// them.
+Result<Results> compiled(const Program &program, bool alwaysCode) {
+  compiler::CompileOptions options = optionsFor(program, "cpu");
   options.alwaysMakesCode = alwaysCode;
-  options.backend = "cpu";
   auto made = compiler::compile(program.text, options);
   if (!made)
     return made.error();
@@ -46,87 +78,98 @@ Result<Results> compiled(const random_programs::Program &program, bool alwaysCod
   for (int threads : {1, 1, 2, 3, 7}) {
     compiler::useThreads(threads, /*always=*/true);
     bool isSecond = threads == 1 && !first.empty();
-    auto results = (isSecond ? *loaded : *made)->execute({program.arguments});
+    auto results = (isSecond ? *loaded : *made)->execute(program.arguments);
     if (!results)
       return results.error();
-    for (size_t r = 0; r < first.size(); ++r)
-      if (!random_programs::hasSameBits(first[r], (*results)[0][r]))
-        return Error{"result " + std::to_string(r) + " differs " +
-                     (isSecond ? "when it was saved and loaded"
-                               : "with " + std::to_string(threads) + " threads")};
+    if (std::string what = differsFrom(first, *results); !what.empty())
+      return Error{what + (isSecond ? "when it was saved and loaded"
+                                    : "with " + std::to_string(threads) + " threads")};
     if (first.empty())
-      first = std::move((*results)[0]);
+      first = std::move(*results);
   }
+  Result<Results> copies = ownCopies(program.arguments);
+  if (!copies)
+    return copies.error();
+  Result<Results> results = (*made)->execute(std::move(*copies));
+  if (!results)
+    return results.error();
+  if (std::string what = differsFrom(first, *results); !what.empty())
+    return Error{what + "when arguments may be overwritten"};
   return first;
 }
 
-std::string check(const random_programs::Program &program, const Results &expected,
-                  bool alwaysCode) {
-  Result<Results> actual = compiled(program, alwaysCode);
-  if (!actual)
-    return actual.message();
-  std::optional<Result<std::vector<double>>> noise;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const Tensor &one = expected[i], &other = (*actual)[i];
-    std::string what = random_programs::difference(one, other, program.isExact[i]);
-    if (what.empty())
-      continue;
-    // Where numbers cancel, the reference's own roundings may be as large: they are measured.
-    if (!noise)
-      noise = random_programs::noiseOf(program.text, program.arguments, expected);
-    if (program.isExact[i] || !random_programs::difference(one, other, false, *noise ? (**noise)[i] : 0).empty())
-      return "result " + std::to_string(i) + ": " + what;
+/// Holds results against each other. What roundings alone do to the program is measured once, when
+/// somebody asks.
+class Comparison {
+public:
+  Comparison(const Program &program, const Results &expected) : program(program), expected(expected) {}
+
+  std::string operator()(const Results &one, const Results &other, bool isExact = false) {
+    for (size_t replica = 0; replica < one.size(); ++replica)
+      for (size_t i = 0; i < one[replica].size(); ++i) {
+        const Tensor &a = one[replica][i], &b = other[replica][i];
+        const Roundings roundings = isExact ? Roundings::None : program.roundings[i];
+        std::string what = random_programs::difference(a, b, roundings);
+        if (what.empty() || (roundings != Roundings::None && random_programs::difference(a, b, roundings, noiseOf(i)).empty()))
+          continue;
+        return "result " + std::to_string(i) + (one.size() > 1 ? " of replica " + std::to_string(replica) : "") + ": " + what;
+      }
+    return "";
   }
-  return "";
-}
+
+private:
+  /// Where numbers cancel, the reference's own roundings may be as large.
+  double noiseOf(size_t result) {
+    if (expected.size() > 1)
+      return 0; // What others send is not evaluated alone.
+    if (!noise)
+      noise = random_programs::noiseOf(program.text, program.arguments.front(), expected.front());
+    return *noise ? (**noise)[result] : 0;
+  }
+
+  const Program &program;
+  const Results &expected;
+  std::optional<Result<std::vector<double>>> noise;
+};
 
 /// Where buffers lie changes no bit; what is fused, roundings at most.
-std::string checkLevels(const random_programs::Program &program, const Results &expected) {
+std::string checkLevels(const Program &program, Comparison &comparison) {
   struct Variant {
     const char *name;
     int64_t level, sramBytes;
   };
   std::optional<Results> first;
-  std::optional<Result<std::vector<double>>> noise;
   for (const Variant &variant : {Variant{"level 1", 1, 0}, Variant{"level 2 with much SRAM", 2, 1 << 24},
                                  Variant{"level 2 with little SRAM", 2, 192}, Variant{"level 0", 0, 0}}) {
-    compiler::CompileOptions options;
-    options.backend = "cpu";
+    compiler::CompileOptions options = optionsFor(program, "cpu");
     options.level = variant.level;
     options.sramBytes = variant.sramBytes;
     auto made = compiler::compile(program.text, options);
     if (!made)
       return std::string(variant.name) + ": " + made.message();
-    auto results = (*made)->execute({program.arguments});
+    auto results = (*made)->execute(program.arguments);
     if (!results)
       return std::string(variant.name) + ": " + results.message();
-    if (!first) {
-      first = std::move((*results)[0]);
-      continue;
-    }
-    for (size_t i = 0; i < first->size(); ++i) {
-      const Tensor &one = (*first)[i], &other = (*results)[0][i];
-      std::string what = random_programs::difference(one, other, variant.level != 0 || program.isExact[i]);
-      if (!what.empty() && variant.level == 0 && !program.isExact[i]) {
-        if (!noise)
-          noise = random_programs::noiseOf(program.text, program.arguments, expected);
-        what = random_programs::difference(one, other, false, *noise ? (**noise)[i] : 0);
-      }
-      if (!what.empty())
-        return "result " + std::to_string(i) + " at " + variant.name + " and at level 1: " + what;
-    }
+    if (!first)
+      first = std::move(*results);
+    else if (std::string what = comparison(*first, *results, variant.level != 0); !what.empty())
+      return std::string(variant.name) + " against level 1: " + what;
   }
   return "";
 }
 
-std::string check(const random_programs::Program &program) {
+std::string check(const Program &program) {
   Result<Results> expected = reference(program);
   if (!expected)
     return "the reference refuses it: " + expected.message();
-  for (bool alwaysCode : {false, true})
-    if (std::string what = check(program, *expected, alwaysCode); !what.empty())
+  Comparison comparison(program, *expected);
+  for (bool alwaysCode : {false, true}) {
+    Result<Results> actual = compiled(program, alwaysCode);
+    std::string what = actual ? comparison(*expected, *actual) : actual.message();
+    if (!what.empty())
       return what + (alwaysCode ? " (all of it machine code)" : "");
-  return checkLevels(program, *expected);
+  }
+  return checkLevels(program, comparison);
 }
 
 uint64_t currentSeed = 0;

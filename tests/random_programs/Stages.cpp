@@ -6,6 +6,7 @@
 #include "tests/random_programs/Difference.h"
 #include "tests/random_programs/Evaluate.h"
 #include "tests/random_programs/Generate.h"
+#include "tests/random_programs/Reached.h"
 
 #include "cupel/compiler/device/Passes.h"
 #include "cupel/compiler/tensor/Passes.h"
@@ -24,6 +25,7 @@
 using namespace cupel;
 using namespace mlir;
 using random_programs::CorpusProgram;
+using random_programs::Roundings;
 using tensor::Tensor;
 
 namespace {
@@ -70,15 +72,27 @@ public:
 
   /// Counts and prints what came of the program.
   void judge(const std::string &name, Result<CorpusProgram> program,
-             const std::vector<bool> &isExact = {}) {
+             const std::vector<Roundings> &roundings = {}) {
     if (!program)
       return refuse(program.message());
-    std::string what = check(*program, isExact);
+    std::string what = check(*program, roundings);
     if (what.empty())
       return;
     ++failed;
     std::printf("FAILED  %s: %s\n", name.c_str(), what.c_str());
     std::fflush(stdout);
+  }
+
+  /// Programs by seed are there to reach every form that the compiler has.
+  void judgeReach() {
+    for (const std::string &name : reached.missing(*held)) {
+      ++failed;
+      std::printf("FAILED  no random program comes to %s\n", name.c_str());
+    }
+    std::string kernels;
+    for (const auto &[kind, count] : reached.kernels())
+      kernels += (kernels.empty() ? "" : ", ") + std::to_string(count) + " " + kind;
+    std::printf("kernels of random programs: %s\n", kernels.c_str());
   }
 
   int finish() const {
@@ -96,8 +110,9 @@ private:
   }
 
   /// Empty if all stages agree, or there is nothing to compare; else the first that does not.
-  std::string check(CorpusProgram &program, const std::vector<bool> &isExact) {
+  std::string check(CorpusProgram &program, const std::vector<Roundings> &roundings) {
     ModuleOp module = *program.module;
+    const bool isRandom = !roundings.empty();
     int64_t largest = 0;
     module.walk([&](Operation *op) {
       for (Type type : op->getResultTypes())
@@ -128,18 +143,23 @@ private:
       if (!actual)
         return "after " + name + ": " + actual.message();
       ++stages;
+      if (isRandom)
+        reached.addOperations(module);
       for (size_t i = 0; i < expected->size(); ++i) {
-        bool exact = i < isExact.size() && isExact[i];
+        const Roundings allowed = i < roundings.size() ? roundings[i] : Roundings::Usual;
         const Tensor &before = (*expected)[i], &after = (*actual)[i];
-        std::string what = random_programs::difference(before, after, exact);
+        std::string what = random_programs::difference(before, after, allowed);
         if (what.empty())
           continue;
         if (!noise)
           noise = random_programs::noiseOf(*first, program.arguments, *expected);
-        if (exact || !random_programs::difference(before, after, false, *noise ? (**noise)[i] : 0).empty())
+        if (allowed == Roundings::None ||
+            !random_programs::difference(before, after, allowed, *noise ? (**noise)[i] : 0).empty())
           return "after " + name + ", result " + std::to_string(i) + ": " + what;
       }
     }
+    if (isRandom)
+      reached.addKernels(module);
     ++passed;
     return "";
   }
@@ -147,6 +167,7 @@ private:
   std::unique_ptr<MLIRContext> held;
   int64_t used = 0, passed = 0, failed = 0, refused = 0, stages = 0;
   std::map<std::string, int64_t> refusals;
+  random_programs::Reached reached;
 };
 
 } // namespace
@@ -164,9 +185,12 @@ int main(int argc, char **argv) {
     random_programs::Program program = random_programs::generate(seed);
     MLIRContext &context = comparison.context();
     comparison.judge("seed " + std::to_string(seed),
-                     random_programs::readCorpusProgram(program.text, program.arguments, context),
-                     program.isExact);
+                     random_programs::readCorpusProgram(program.text, program.arguments.front(), context),
+                     program.roundings);
   }
+  constexpr int64_t kEnoughToReachAll = 300;
+  if (std::atoll(argv[2]) >= kEnoughToReachAll)
+    comparison.judgeReach();
   auto every = std::max<size_t>(1, std::strtoull(argv[3], nullptr, 10));
   std::vector<std::string> files = random_programs::filesBelow({argv + 4, argv + argc});
   for (size_t i = 0; i < files.size(); i += every) {
