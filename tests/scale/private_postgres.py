@@ -26,9 +26,7 @@ class Postgres:
         if self.user:
             shutil.chown(self.folder, self.user)
         # It waits for the end of its input, which the death of this process is too.
-        # A server that is only beginning may not hear the first word, and may write once more while its folder goes.
-        script = ('read line; for try in 1 2 3 4 5 6 7 8 9 10; do "$1/pg_ctl" -D "$2/data" -t 5 -m immediate stop; '
-                  '"$1/pg_ctl" -D "$2/data" status || { rm -rf "$2"; sleep 0.2; [ -e "$2" ] || break; }; sleep 0.5; done')
+        script = (Path(__file__).resolve().parents[2] / "cupel/results/store/keep_postgres.sh").read_text()
         self.keeper = subprocess.Popen(["/bin/sh", "-c", script, "keeper", self.bin, self.folder], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, start_new_session=True, user=self.user, cwd="/")
         self.tool("initdb", "-A", "trust", "-U", "cupel", "--no-locale", "-E", "UTF8", "--no-sync")

@@ -86,7 +86,13 @@ void PostgresServer::startKeeper() {
     reason = "no pipe to the keeper of the server";
     return;
   }
-  std::string script = "read line; \"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"";
+  // Its text: the keeper is another user, who may not read where the sources lie.
+  std::ifstream file(CUPEL_KEEP_POSTGRES);
+  const std::string script{std::istreambuf_iterator<char>(file), {}};
+  if (script.empty()) {
+    reason = "the keeper's script is not there: " CUPEL_KEEP_POSTGRES;
+    return;
+  }
   const char *const words[] = {"/bin/sh", "-c", script.c_str(), "keeper", tools.c_str(),
                                place.c_str(), nullptr};
   const passwd *user = unprivileged();

@@ -253,6 +253,8 @@ bool Prober::isUndecided(const TriedPiece &tried) const {
 Result<TriedPiece> Prober::runUntilDecided(Device &device, Prepared &program) {
   double seconds = secondsAllowed();
   Result<TriedPiece> tried = run(device, program, seconds);
+  if (!tried) // A connection that is lost is made again, once: the machine may have stood still.
+    tried = run(device, program, seconds);
   while (tried && isUndecided(*tried)) {
     const bool hasBegun = stageNumber(tried->failure->stage) >= stageNumber("compile");
     const double most = probeSeconds * (hasBegun ? kPatienceOnTheWay : kPatienceAtStart);
