@@ -320,8 +320,9 @@ class Suites:
         guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
                            dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
         # Most vectors are too small for machine code, unless all of it is asked for.
-        return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env), *guarded,
-                         self.stages(*programs, seeds=100, every=1)])
+        return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env),
+                         counted([self.bin / "cupel_random_programs", "--planted", "0", "30"], self.env), *guarded,
+                         self.stages(*programs, seeds=300, every=1)])
 
     def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:
         """Every stage of the compiler against the program it began with; of large corpora a part, all in a full run."""

@@ -24,8 +24,12 @@ using Results = runtime::ProcessTensors;
 using random_programs::Program;
 using random_programs::Roundings;
 
+/// Whether a rewrite of the compiler is made wrong on purpose: who finds nothing then looks at nothing.
+bool isPlanted = false;
+
 compiler::CompileOptions optionsFor(const Program &program, const char *backend) {
   compiler::CompileOptions options;
+  options.wrongRewrite = isPlanted ? 1 : 0;
   options.replicas = int64_t(program.arguments.size());
   options.backend = backend;
   return options;
@@ -186,11 +190,16 @@ void reportSeed(int signal) {
 } // namespace
 
 int main(int argc, char **argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "--planted") {
+    isPlanted = true;
+    --argc, ++argv;
+  }
   uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   int64_t count = argc > 2 ? std::atoll(argv[2]) : 300;
   if (argc < 2 || argc > 3 || count < 1) {
-    std::fputs("usage: cupel_random_programs FIRST_SEED [COUNT]\n"
-               "Runs programs of that many seeds; one alone is printed as well.\n",
+    std::fputs("usage: cupel_random_programs [--planted] FIRST_SEED [COUNT]\n"
+               "Runs programs of that many seeds; one alone is printed as well. With --planted the compiler\n"
+               "rewrites something wrongly, and it passes if that is noticed.\n",
                stderr);
     return 2;
   }
@@ -204,8 +213,12 @@ int main(int argc, char **argv) {
       std::fputs(program.text.c_str(), stdout);
     std::string what = check(program);
     failed += what.empty() ? 0 : 1;
-    if (!what.empty())
+    if (!what.empty() && !isPlanted)
       std::printf("FAILED  seed %llu: %s\n", (unsigned long long)(seed + uint64_t(i)), what.c_str());
+  }
+  if (isPlanted) {
+    std::printf("the planted rewrite shows in %lld of %lld programs\n%d passed, %d failed\n", (long long)failed, (long long)count, failed > 0, failed == 0);
+    return failed > 0 ? 0 : 1;
   }
   std::printf("%lld passed, %lld failed\n", (long long)(count - failed), (long long)failed);
   return failed ? 1 : 0;
