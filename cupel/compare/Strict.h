@@ -1,8 +1,9 @@
-// The strict verdict on one output, from the cheapest question to the dearest: is it within what every
-// program is allowed; within the noise of this one; of more evaluations, where few may have been too
-// quiet by chance; is it what a rounding decides; is what is expected itself less exact than the
-// program. Used wherever Cupel judges: runs, `cupel eval`, cupel-device, the C API. Whoever has a
-// program gives the noise; nobody but this decides what follows from it.
+// The strict verdict on one output, from the cheapest question to the dearest: is it within what
+// every program is allowed; within the noise of this one, by one evaluation or by a few; of more of
+// them, where few may have been too quiet by chance; is it what a rounding decides; is what is
+// expected itself less exact than the program. Used wherever Cupel judges: runs, `cupel eval`,
+// cupel-device, the C API. Whoever has a program gives the noise; nobody but this decides what
+// follows from it.
 
 #pragma once
 
@@ -14,11 +15,12 @@ namespace cupel::compare {
 
 /// What may be asked of the noise of an output.
 enum class NoiseLook : uint8_t {
-  Few,       ///< As many moved evaluations as a run asks for.
-  More,      ///< These and others.
+  First,      ///< The first of the few, where these are two: limits only grow with the second.
+  Few,        ///< As many moved evaluations as a run asks for.
+  More,       ///< These and others.
   OtherOrder, ///< Others, of a program in which updates of a scatter may meet, in another order.
-  Wider,     ///< Others, moved by kWiderBy roundings, of a program in which floats decide.
-  Framework, ///< As if a program that has a narrow float type kept every number in it.
+  Wider,      ///< Others, moved by kWiderBy roundings, of a program in which floats decide.
+  Framework,  ///< As if a program that has a narrow float type kept every number in it.
 };
 inline constexpr double kWiderBy = 4;
 /// How many evaluations there are beyond the few, and how many are wider ones.

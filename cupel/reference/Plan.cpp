@@ -4,6 +4,7 @@
 #include "cupel/reference/Parallel.h"
 #include "cupel/reference/PlanJitter.h"
 #include "cupel/reference/Registry.h"
+#include "cupel/tensor/KeptBlocks.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/raw_ostream.h"
@@ -324,6 +325,7 @@ Result<std::vector<std::vector<Value>>> Plan::runEach(Run &run,
                                                       std::vector<std::vector<Value>> arguments,
                                                       uint32_t replicas,
                                                       uint32_t partitions) const {
+  tensor::BlockKeeper keeper; // Operations take what those before them are done with.
   Grid grid(replicas, partitions);
   if (arguments.size() != 1 && arguments.size() != size_t(grid.size()))
     return Error{"there are arguments for " + std::to_string(arguments.size()) +

@@ -1,14 +1,73 @@
 #include "cupel/tensor/MappedFile.h"
 
 #include "cupel/support/Files.h"
+#include "cupel/tensor/MappedPages.h"
 
 #include <cstdint>
 #include <fcntl.h>
+#include <iterator>
+#include <linux/magic.h>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace cupel::tensor {
+namespace {
+
+/// Where files are mapped now: pages of other memory would be lost if they were given back.
+class Mappings {
+public:
+  void add(const void *address, size_t size) {
+    std::lock_guard lock(mutex);
+    ends[reinterpret_cast<uintptr_t>(address)] = reinterpret_cast<uintptr_t>(address) + size;
+  }
+  void remove(const void *address) {
+    std::lock_guard lock(mutex);
+    ends.erase(reinterpret_cast<uintptr_t>(address));
+  }
+  void giveBack(std::span<const std::byte> bytes);
+
+private:
+  std::mutex mutex;
+  std::map<uintptr_t, uintptr_t> ends; // by where they begin
+};
+
+/// Never destroyed: files of other globals may be unmapped later.
+Mappings &mappings() {
+  static Mappings &all = *new Mappings;
+  return all;
+}
+
+/// Pages that hold nothing but these bytes; empty where there are none.
+struct WholePages {
+  uintptr_t begin, end;
+
+  explicit WholePages(std::span<const std::byte> bytes) {
+    auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    auto first = reinterpret_cast<uintptr_t>(bytes.data());
+    begin = (first + page - 1) & ~(page - 1);
+    end = (first + bytes.size()) & ~(page - 1);
+  }
+  bool isEmpty() const { return end <= begin; }
+  void giveBack() const { ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); }
+};
+
+void Mappings::giveBack(std::span<const std::byte> bytes) {
+  WholePages pages(bytes);
+  if (pages.isEmpty())
+    return;
+  std::lock_guard lock(mutex); // Nobody unmaps the file meanwhile.
+  auto behind = ends.upper_bound(pages.begin);
+  if (behind != ends.begin() && pages.end <= std::prev(behind)->second)
+    pages.giveBack();
+}
+
+} // namespace
+
+void giveBackPages(std::span<const std::byte> bytes) { mappings().giveBack(bytes); }
 
 Result<SharedBytes> mapFile(const std::string &path) {
   int fd = path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -17,11 +76,17 @@ Result<SharedBytes> mapFile(const std::string &path) {
     auto size = static_cast<size_t>(status.st_size);
     void *mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapping != MAP_FAILED) {
+      // What lies in memory itself would stay there, and only be counted no longer.
+      struct statfs disk;
+      if (::fstatfs(fd, &disk) == 0 && disk.f_type != TMPFS_MAGIC && disk.f_type != RAMFS_MAGIC)
+        mappings().add(mapping, size);
       ::close(fd);
       return SharedBytes{{static_cast<const std::byte *>(mapping), size},
-                         std::shared_ptr<const void>(mapping, [size](const void *p) {
-                           ::munmap(const_cast<void *>(p), size);
-                         }),
+                         std::shared_ptr<const void>(mapping,
+                                                     [size](const void *p) {
+                                                       mappings().remove(p);
+                                                       ::munmap(const_cast<void *>(p), size);
+                                                     }),
                          true};
     }
   }
@@ -37,15 +102,12 @@ Result<SharedBytes> mapFile(const std::string &path) {
 }
 
 std::shared_ptr<const void> SharedBytes::ownerOfPart() const {
-  auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  uintptr_t begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) & ~(page - 1);
-  uintptr_t end = (reinterpret_cast<uintptr_t>(bytes.data()) + bytes.size()) & ~(page - 1);
-  if (!isMapped || end <= begin)
+  WholePages pages(bytes);
+  if (!isMapped || pages.isEmpty())
     return owner;
-  // Pages that hold nothing but these bytes; others who read them get them from the file again.
-  return std::shared_ptr<const void>(bytes.data(), [file = owner, begin, end](const void *) {
-    ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
-  });
+  // Others who read them get them from the file again.
+  return std::shared_ptr<const void>(bytes.data(),
+                                     [file = owner, pages](const void *) { pages.giveBack(); });
 }
 
 std::string printable(std::string_view name) {

@@ -1,12 +1,17 @@
 // Files that are mapped: parts of them give their memory back when nobody has them any more.
 
 #include "cupel/tensor/MappedFile.h"
+#include "cupel/tensor/MappedPages.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <numeric>
+#include <sys/vfs.h>
 #include <unistd.h>
+#include <vector>
 
 namespace cupel::tensor {
 namespace {
@@ -48,6 +53,33 @@ TEST(MappedFile, PartsGiveTheirPagesBack) {
   *file = SharedBytes();
   EXPECT_EQ(part.bytes[kSize - 1], std::byte{1});
   owner.reset();
+  std::remove(path.c_str());
+}
+
+TEST(MappedFile, PagesOfFilesAloneAreGivenBack) {
+  constexpr size_t kSize = size_t{32} << 20;
+  std::string path = testing::TempDir() + "given-back-" + std::to_string(::getpid());
+  std::ofstream(path, std::ios::binary) << std::string(kSize, '\1');
+  Result<SharedBytes> file = mapFile(path);
+  ASSERT_TRUE(file) << file.message();
+  auto areOnes = [](std::span<const std::byte> bytes) {
+    return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{1}; });
+  };
+  EXPECT_TRUE(areOnes(file->bytes));
+  int64_t before = residentOfFiles();
+  giveBackPages(file->bytes.subspan(1000, kSize / 2));
+  struct statfs disk;
+  ASSERT_EQ(::statfs(path.c_str(), &disk), 0);
+  if (disk.f_type != TMPFS_MAGIC)
+    EXPECT_LT(residentOfFiles(), before - int64_t(kSize / 2) + (4 << 20));
+  EXPECT_TRUE(areOnes(file->bytes));
+  // Memory that no file has again, also where a file was before it.
+  std::vector<std::byte> heap(kSize, std::byte{1});
+  giveBackPages(heap);
+  EXPECT_TRUE(areOnes(heap));
+  *file = SharedBytes();
+  giveBackPages(heap);
+  EXPECT_TRUE(areOnes(heap));
   std::remove(path.c_str());
 }
 

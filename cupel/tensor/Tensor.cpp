@@ -3,6 +3,7 @@
 #include "cupel/support/ProcessTree.h"
 #include "cupel/support/SoleOwner.h"
 #include "cupel/tensor/Allocation.h"
+#include "cupel/tensor/KeptBlocks.h"
 #include "cupel/tensor/Strided.h"
 
 #include <atomic>
@@ -53,6 +54,15 @@ std::vector<int64_t> contiguousSteps(std::span<const int64_t> shape, int64_t cou
     step *= shape[i];
   }
   return steps;
+}
+
+/// The answer, or that behind the release of blocks that are kept, if there were any.
+template <typename F> auto askTwice(F &&ask) {
+  auto answer = ask();
+  if (answer || keptBytes() == 0)
+    return answer;
+  releaseKeptBlocks();
+  return ask();
 }
 
 } // namespace
@@ -128,18 +138,18 @@ Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
                  describe(type, shape) + ": no memory can hold a tensor of this size"};
   if (*bytes >= kGuardedFrom)
     if (AllocationGuard guard = allocationGuard)
-      if (Status status = guard(*bytes); !status)
+      if (Status status = askTwice([&] { return guard(*bytes); }); !status)
         return status.error();
-  if (!hasRoomFor(static_cast<uint64_t>(*bytes)))
+  if (!askTwice([&] { return hasRoomFor(static_cast<uint64_t>(*bytes)); }))
     return Error{ErrorCode::OutOfMemory,
                  describe(type, shape) + ": out of memory (" + std::to_string(*bytes) +
                      " bytes; the machine has " + std::to_string(availableMemory().value_or(0)) + " left)"};
   size_t room = static_cast<size_t>(*bytes) + kAlignment;
-  void *block = zeroed ? std::calloc(room, 1) : std::malloc(room);
+  std::shared_ptr<const void> block = takeBlock(room, zeroed);
   if (!block)
     return Error{ErrorCode::OutOfMemory,
                  describe(type, shape) + ": out of memory (" + std::to_string(*bytes) + " bytes)"};
-  auto address = (reinterpret_cast<uintptr_t>(block) + kAlignment - 1) & ~(kAlignment - 1);
+  auto address = (reinterpret_cast<uintptr_t>(block.get()) + kAlignment - 1) & ~(kAlignment - 1);
   if (room >= kHugePagesFrom) {
     auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     uintptr_t from = (address + page - 1) & ~(page - 1);
@@ -147,8 +157,7 @@ Result<Tensor> Tensor::allocate(ElementType type, Shape shape, bool zeroed) {
               MADV_HUGEPAGE);
   }
   Tensor result;
-  result.owner =
-      std::shared_ptr<const void>(block, [](const void *p) { std::free(const_cast<void *>(p)); });
+  result.owner = std::move(block);
   result.first = reinterpret_cast<std::byte *>(address);
   result.writable = true;
   result.count = *elementCount(shape);

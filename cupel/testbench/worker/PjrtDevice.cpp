@@ -3,6 +3,7 @@
 #include "cupel/pjrt/host/RunWorkload.h"
 #include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
+#include "cupel/tensor/MappedPages.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/Looks.h"
 
@@ -103,6 +104,15 @@ private:
     TensorLists values;
   };
 
+  /// Weights of a file need not lie here while the device computes with its own copy of them.
+  static void giveBack(const TensorLists &inputs) {
+    for (const std::vector<tensor::Tensor> &list : inputs)
+      for (const tensor::Tensor &input : list)
+        if (std::optional<int64_t> size = tensor::byteCount(input.dtype(), input.shape());
+            size && input.data() && input.isContiguous())
+          tensor::giveBackPages({input.data(), size_t(*size)});
+  }
+
   /// The steps of a run, with the plugin's errors as those of the program.
   static Result<TensorLists> run(pjrt::LoadedWorkload &loaded, const TensorLists &inputs,
                                  const Budget &budget, Held &held) {
@@ -110,6 +120,7 @@ private:
     Result<pjrt::BufferLists> arguments = loaded.transfer(inputs, deadline);
     if (!arguments)
       return toProgramError(arguments.error(), During::Run);
+    giveBack(inputs);
     Result<pjrt::BufferLists> outputs = loaded.execute(*arguments, deadline);
     if (!outputs)
       return toProgramError(outputs.error(), During::Run);

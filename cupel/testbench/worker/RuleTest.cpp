@@ -100,6 +100,7 @@ TEST_F(RuleTest, WhereNobodyNamesAComparatorNoiseDecides) {
   EXPECT_EQ(evaluations, 2);
   results::ComparisonRecord right = judge(wave(1, 3e-6));
   EXPECT_TRUE(right.passed) << right.sentence;
+  EXPECT_EQ(evaluations, 3) << "the first one lets it pass, and the second is not made";
   EXPECT_EQ(right.output, 3u);
   EXPECT_EQ(right.precision, "f32");
 }

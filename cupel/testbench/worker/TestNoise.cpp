@@ -1,11 +1,14 @@
 #include "cupel/testbench/worker/TestNoise.h"
 
+#include "cupel/compare/NoiseLanes.h"
 #include "cupel/reference/RoundingFacts.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <span>
+#include <utility>
 
 namespace cupel::testbench::worker {
 
@@ -78,8 +81,7 @@ bool TestNoise::missesDecisions() const {
 }
 
 const std::vector<TensorLists> &TestNoise::samples() {
-  if (!isDone)
-    measure();
+  measure(wanted);
   // A verdict that needed more is the same elsewhere only with these.
   if (auto more = others.extract(compare::NoiseLook::More))
     std::ranges::move(more.mapped(), std::back_inserter(all));
@@ -142,14 +144,20 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
   return evaluations;
 }
 
-void TestNoise::measure() {
-  isDone = true;
+void TestNoise::measure(uint32_t count) {
+  bool isFirst = !std::exchange(isBegun, true);
   if (wanted == 0) {
     remark = fmt::format("limits from the declared precision {} alone (--noise=0)",
                          declared.text());
     return;
   }
-  isReferences = measureByReference();
+  if (!isFirst) {
+    // What was once cut short has nothing left to go on with.
+    if (isReferences && remark.empty() && all.size() < count)
+      measureByReference(count);
+    return;
+  }
+  isReferences = measureByReference(count);
   // What finds no room here finds none for more results of the device either.
   if (!isReferences && (isOutOfMemory || !measureByInputs(remark)))
     remark = fmt::format("noise could not be measured ({}): limits from the declared precision {} "
@@ -157,21 +165,22 @@ void TestNoise::measure() {
                          remark, declared.text());
 }
 
-bool TestNoise::measureByReference() {
+bool TestNoise::measureByReference(uint32_t count) {
   if (!sources.reference) {
     remark = "there is no program that the reference could evaluate";
     return false;
   }
   Budget budget = limited(prepared.budget, sources.isExpectedFromReference);
   const uint64_t own = prepared.budget.seed;
+  const size_t from = all.size();
+  const bool takesExact = from == 0 && !sources.isExpectedFromReference;
   // All evaluations are one entry: looking for it costs as much as evaluating a small program.
-  std::string key = cache().keyOf(
-      prepared, fmt::format("noise in {}, {} evaluations{}", declared.text(), wanted,
-                            sources.isExpectedFromReference ? "" : " and the exact one"));
-  if (std::optional<TensorLists> found = cache().find(key); found && take(std::move(*found))) {
-    remark.clear();
+  std::string key =
+      cache().keyOf(prepared, fmt::format("noise in {}, evaluations {} to {}{}", declared.text(),
+                                          from + 1, count, takesExact ? " and the exact one" : ""));
+  if (std::optional<TensorLists> found = cache().find(key);
+      found && take(std::move(*found), count - from))
     return true;
-  }
   auto evaluate = [&](reference::Jitter jitter) -> Result<TensorLists> {
     Budget one = budget;
     one.jitter = jitter;
@@ -179,7 +188,7 @@ bool TestNoise::measureByReference() {
     GoldenCache::countEvaluations(1);
     return sources.reference(one);
   };
-  if (!sources.isExpectedFromReference) {
+  if (takesExact) {
     Result<TensorLists> results = evaluate({});
     if (!results) {
       remark = "the reference: " + results.message();
@@ -189,7 +198,7 @@ bool TestNoise::measureByReference() {
     }
     exact = std::move(*results);
   }
-  for (uint32_t i = 0; i < wanted; ++i) {
+  for (size_t i = from; i < count; ++i) {
     Result<TensorLists> results = evaluate(jitterOf(declared, own * 1024 + i));
     if (!results) {
       remark = "the reference, jittered: " + results.message();
@@ -203,27 +212,27 @@ bool TestNoise::measureByReference() {
     }
     all.push_back(std::move(*results));
   }
-  cache().keep(key, together());
-  remark.clear();
+  cache().keep(key, together(from));
   return true;
 }
 
-TensorLists TestNoise::together() const {
-  TensorLists lists = exact.value_or(TensorLists());
-  for (const TensorLists &sample : all)
+TensorLists TestNoise::together(size_t from) const {
+  TensorLists lists = from == 0 ? exact.value_or(TensorLists()) : TensorLists();
+  for (const TensorLists &sample : std::span(all).subspan(from))
     lists.insert(lists.end(), sample.begin(), sample.end());
   return lists;
 }
 
-bool TestNoise::take(TensorLists lists) {
-  size_t evaluations = wanted + (sources.isExpectedFromReference ? 0 : 1);
+bool TestNoise::take(TensorLists lists, size_t count) {
+  const bool takesExact = all.empty() && !sources.isExpectedFromReference;
+  size_t evaluations = count + (takesExact ? 1 : 0);
   size_t each = lists.size() / evaluations;
   if (each == 0 || each * evaluations != lists.size())
     return false;
   for (size_t i = 0; i < evaluations; ++i) {
     auto begin = std::make_move_iterator(lists.begin() + ptrdiff_t(i * each));
     TensorLists one(begin, begin + ptrdiff_t(each));
-    if (i == 0 && !sources.isExpectedFromReference)
+    if (i == 0 && takesExact)
       exact = std::move(one);
     else
       all.push_back(std::move(one));
@@ -282,9 +291,12 @@ compare::NoiseOf TestNoise::asker(size_t list, size_t i, std::span<const int64_t
 compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> shape,
                              compare::NoiseLook look) {
   using compare::NoiseLook;
-  if (!isDone)
-    measure();
   compare::Noise noise{.precision = declared};
+  if (look == NoiseLook::First && wanted != compare::kFewSamples)
+    return noise;
+  measure(look == NoiseLook::First ? 1 : wanted);
+  if (look == NoiseLook::First && !isReferences)
+    return noise;
   auto find = [&](const TensorLists &lists) -> const Tensor * {
     const TensorLists &of = lists;
     if (of.empty())
@@ -299,14 +311,16 @@ compare::Noise TestNoise::of(size_t list, size_t i, std::span<const int64_t> sha
       return noise;
     noise.center = *found;
   }
-  auto add = [&](const std::vector<TensorLists> &evaluations) {
+  auto add = [&](std::span<const TensorLists> evaluations) {
     for (const TensorLists &lists : evaluations)
       if (const Tensor *found = find(lists))
         noise.samples.push_back(*found);
   };
+  if (look == NoiseLook::First)
+    add(std::span(all).first(std::min<size_t>(all.size(), 1)));
   if (look == NoiseLook::Few || look == NoiseLook::More)
     add(all);
-  if (look != NoiseLook::Few)
+  if (look != NoiseLook::First && look != NoiseLook::Few)
     add(evaluations(look));
   if (look == NoiseLook::Framework)
     if (auto narrow = reference::narrowFloat(prepared.program().module))

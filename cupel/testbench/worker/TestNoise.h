@@ -1,8 +1,9 @@
 // How much the results of one test move by rounding: the reference evaluates its program again with
-// every rounding moved (reference/Jitter.h), when the first output asks for it, and again for whoever
-// looks longer (compare/Strict.h). Where the reference cannot, the device itself runs with moved
-// inputs; where nobody can, the declared precision alone is known. Used where the worker and `cupel
-// eval` judge; it never makes a test fail.
+// every rounding moved (reference/Jitter.h), when the first output asks for it, once more for
+// outputs that this does not let pass, and again for whoever looks longer (compare/Strict.h). Where
+// the reference cannot, the device itself runs with moved inputs; where nobody can, the declared
+// precision alone is known. Used where the worker and `cupel eval` judge; it never makes a test
+// fail.
 #pragma once
 
 #include "cupel/compare/Strict.h"
@@ -42,7 +43,6 @@ public:
   compare::NoiseOf asker(size_t list, size_t i, std::span<const int64_t> shape);
   /// Where the limits come from, if from elsewhere than the reference; empty: from there.
   const std::string &note() const { return remark; }
-  bool isMeasured() const { return isDone; }
   /// Whether nothing is known of it because time ran out.
   bool lacksTime() const { return isOutOfTime; }
   /// The same for lack of memory.
@@ -53,7 +53,7 @@ public:
   /// decide: what is equal stays equal under these, and a rounding decides which of it comes first.
   bool missesDecisions() const;
   /// Whether it was the reference that was moved, and not the device itself.
-  bool isByReference() const { return isDone && isReferences; }
+  bool isByReference() const { return isReferences; }
   /// As many as were made, by evaluation, then as results lie; for those who save them.
   const std::vector<TensorLists> &samples();
   const std::optional<TensorLists> &center() const { return exact; }
@@ -65,13 +65,14 @@ public:
   }
 
 private:
-  void measure();
+  /// Until there are so many evaluations, or it is known that there cannot be.
+  void measure(uint32_t count);
   /// False, with a remark, where it could not be done.
-  bool measureByReference();
+  bool measureByReference(uint32_t count);
   bool measureByInputs(std::string why);
-  /// All evaluations as one, for the cache, and back.
-  TensorLists together() const;
-  bool take(TensorLists lists);
+  /// Evaluations from this one on as one, for the cache, and back; the first with the exact one.
+  TensorLists together(size_t from) const;
+  bool take(TensorLists lists, size_t count);
   /// What nobody has asked for yet, by the reference; empty where it cannot.
   const std::vector<TensorLists> &evaluations(compare::NoiseLook look);
   std::vector<TensorLists> evaluate(compare::NoiseLook look);
@@ -83,7 +84,7 @@ private:
   compare::DevicePrecision declared;
   uint32_t wanted;
   NoiseSources sources;
-  bool isDone = false, isReferences = false, isOutOfTime = false, isOutOfMemory = false;
+  bool isBegun = false, isReferences = false, isOutOfTime = false, isOutOfMemory = false;
   bool wasCut = false;
   std::vector<TensorLists> all;
   std::optional<TensorLists> exact;

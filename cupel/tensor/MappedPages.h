@@ -1,0 +1,17 @@
+// Memory of mapped files that nobody needs for a while: whoever has handed a file's tensors on, to
+// a device that has its own copy, lets the system have the pages. Used by the workers. Never
+// changes what is read there: the file has it.
+
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace cupel::tensor {
+
+/// Gives back the pages of these bytes if they lie in a file that mapFile (MappedFile.h) has
+/// mapped; whoever reads them later gets them from the file again. Other memory stays as it is, that
+/// of files which lie in memory themselves too.
+void giveBackPages(std::span<const std::byte> bytes);
+
+} // namespace cupel::tensor
