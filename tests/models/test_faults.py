@@ -154,7 +154,7 @@ def processes_of(zoo: Path | str) -> list[str]:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict], str]:
     folder = tmp_path_factory.mktemp("faults")
     zoo = make_zoo(folder / "tt_forge_models", LOADERS)
-    done = subprocess.run(command(folder, zoo), capture_output=True, text=True, check=False, timeout=500)
+    done = subprocess.run(command(folder, zoo), capture_output=True, text=True, check=False, timeout=900)
     tests = records(folder)
     assert len(tests) == len(LOADERS), "every test once\n" + done.stdout + done.stderr
     return {test["model_path"].split("/")[0]: test for test in tests}, str(zoo)

@@ -528,7 +528,8 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
-             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
+             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
+             "not heeded": "inject_custom_moe: experts are computed as the model writes them" if body.get("inject_custom_moe") else None}
     if "traceback" in answer:
         print(f"[{answer['step']}: what was raised]\n{answer['traceback'].rstrip()}", file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],
