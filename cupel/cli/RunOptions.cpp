@@ -221,7 +221,7 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
               "Of models: pretrained, or random (seeded, from the architecture's configuration; the "
               "record says so)")
       .oneOf({"pretrained", "random"});
-  line.option("--layers", layers, "With --weights random: at most N layers")
+  line.option("--layers", layers, "With --weights random: at most N layers (1 or more)")
       .placeholder("N")
       .needs("--weights");
   line.flag("--verbose-requirements", verboseRequirements,
@@ -302,6 +302,8 @@ Status RunOptions::setJudging(RunnerOptions &run) const {
   }
   if (run.comparison != "" && run.comparison != "strict" && run.comparison != "pcc")
     return Error{"--compare " + run.comparison + ": there are strict and pcc"};
+  if (layers != kAllLayers && (layers == 0 || weights != "random"))
+    return Error{"--layers N leaves at most N layers of models with --weights random, at least 1"};
   run.noise = noise;
   if (pieces != kAsPrecisionAsks)
     run.pieces = pieces;
@@ -411,7 +413,7 @@ Result<SessionOptions> RunOptions::session(const std::vector<std::string> &words
                          .repeat = repeat,
                          .device = deviceText(),
                          .weights = weights,
-                         .layers = layers,
+                         .layers = layers == kAllLayers ? 0 : layers,
                          .results = std::move(place->folder),
                          .database = std::move(place->database),
                          .modelDtype = dtype,

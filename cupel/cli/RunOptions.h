@@ -54,7 +54,8 @@ struct RunOptions {
   std::string dtype; ///< Of PyTorch's models.
   bool noDropout = false;
   std::string weights = "pretrained"; ///< Of models: or `random`.
-  uint32_t layers = 0;                ///< Of models with random weights, at most; 0: all.
+  static constexpr uint32_t kAllLayers = UINT32_MAX;
+  uint32_t layers = kAllLayers; ///< Of models with random weights, at most.
 
   /// Parses; an exit code where the verb must not go on.
   std::optional<int> parse(const Arguments &arguments);

@@ -52,10 +52,15 @@ def _home_cache() -> Path:
     return Path(os.path.expanduser("~/.cache"))
 
 
+def _shared_cache() -> str:
+    """The folder that others fill for many machines: upstream's code reads the first variable, its documents name the second."""
+    return os.environ.get("DOCKER_CACHE_ROOT") or os.environ.get("DOCKER_CACHE_DIR") or ""
+
+
 def _root() -> Path | None:
     """The root that a variable names; None: the home folder's cache."""
-    if (docker := os.environ.get("DOCKER_CACHE_ROOT")) and Path(docker).exists():
-        return Path(docker)
+    if (shared := _shared_cache()) and Path(shared).exists():
+        return Path(shared)
     return Path(local) if (local := os.environ.get("LOCAL_LF_CACHE")) else None
 
 
@@ -111,8 +116,8 @@ def get_file(path: str, sha256: str = "") -> Path:
 def _source(path: str) -> str:
     if _is_url(path):
         return path
-    if "DOCKER_CACHE_ROOT" in os.environ:
-        raise FileNotFoundError(f"{path} is not in the cache below DOCKER_CACHE_ROOT, which is filled from outside")
+    if shared := _shared_cache():
+        raise FileNotFoundError(f"{path} is not in the cache below {shared} (DOCKER_CACHE_ROOT), which is filled from outside")
     mirror = os.environ.get("IRD_LF_CACHE")
     if not mirror:
         raise ValueError(f"{path} is not in the cache, and IRD_LF_CACHE, the mirror to fetch it from, is not set")
@@ -330,7 +335,7 @@ def _promised(headers: http.client.HTTPMessage) -> str:
 
 def folders() -> list[Path]:
     """Every folder that copies may lie in, as the environment stands."""
-    roots = [Path(value) for name in ("DOCKER_CACHE_ROOT", "LOCAL_LF_CACHE") if (value := os.environ.get(name))]
+    roots = [Path(value) for value in (_shared_cache(), os.environ.get("LOCAL_LF_CACHE")) if value]
     places = [root / below for root in roots for below in ("url_cache", str(PRIVATE))] + [_home_cache() / "url_cache", _home_cache() / "lfcache"]
     return [one for one in dict.fromkeys(places) if one.is_dir()]
 

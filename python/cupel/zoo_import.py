@@ -126,6 +126,14 @@ def report(root: Path, loader: Path) -> dict[str, Any]:
     }
 
 
+def text_of(error: BaseException) -> str:
+    """What an error says; one of a loader's own class may fail even there."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"(its text cannot be had: {type(other).__name__})"
+
+
 def failure(error: BaseException, root: Path) -> dict[str, Any]:
     """What went wrong, and the innermost line of the zoo it came through."""
     place = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(str(root))]
@@ -133,7 +141,7 @@ def failure(error: BaseException, root: Path) -> dict[str, Any]:
         file, line = error.filename, error.lineno or 0
     else:
         file, line = (place[-1].filename, place[-1].lineno or 0) if place else ("", 0)
-    return {"ok": False, "error": f"{type(error).__name__}: {error}".splitlines()[0][:500], "file": file, "line": line}
+    return {"ok": False, "error": f"{type(error).__name__}: {text_of(error)}".splitlines()[0][:500], "file": file, "line": line}
 
 
 def main() -> int:

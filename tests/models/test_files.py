@@ -123,7 +123,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def caches(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    for name in ("DOCKER_CACHE_ROOT", "IRD_LF_CACHE", "http_proxy", "HTTP_PROXY", "all_proxy"):
+    for name in ("DOCKER_CACHE_ROOT", "DOCKER_CACHE_DIR", "IRD_LF_CACHE", "http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("LOCAL_LF_CACHE", str(tmp_path / "root"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -230,9 +230,11 @@ def test_paths_come_from_the_mirror(server: Server, caches: pathlib.Path, monkey
     monkeypatch.delenv("LOCAL_LF_CACHE")
     assert get_file("good/x/weights.bin") == caches / "home/.cache/lfcache/good/x/weights.bin"
     (caches / "docker").mkdir()
-    monkeypatch.setenv("DOCKER_CACHE_ROOT", str(caches / "docker"))
-    with pytest.raises(FileNotFoundError, match="DOCKER_CACHE_ROOT"):
-        get_file("good/x/weights.bin")
+    for variable in ("DOCKER_CACHE_ROOT", "DOCKER_CACHE_DIR"):  # The second is how upstream's documents call it.
+        with monkeypatch.context() as set_one:
+            set_one.setenv(variable, str(caches / "docker"))
+            with pytest.raises(FileNotFoundError, match="DOCKER_CACHE_ROOT"):
+                get_file("good/x/weights.bin")
     with pytest.raises(ValueError, match="below the mirror"):
         get_file("../../etc/passwd")
 

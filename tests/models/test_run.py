@@ -101,6 +101,21 @@ def test_options_of_the_run_and_of_the_configuration_reach_loader_and_device(tmp
     assert trained["comparisons"][0]["sentence"].startswith("[") and trained["comparisons"][-1]["sentence"].startswith("[output] "), trained
 
 
+def test_options_of_the_configuration_reach_devices_from_every_framework(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("flax")
+    pytest.importorskip("onnx")
+    config = tmp_path / "config/torch"
+    config.mkdir(parents=True)
+    names = [f"cnn/{framework}-small-single_device-inference" for framework in ("jax", "onnx")]
+    entry = "    status: EXPECTED_PASSING\n    optimization_level: 0\n    enable_weight_bfp8_conversion: true\n    inject_custom_moe: true\n"
+    (config / "test_config_inference_single_device.yaml").write_text("test_config:\n" + "".join(f"  {name}:\n{entry}" for name in names))
+    _, printed, records = run(tmp_path, "--zoo", ROOT / "zoo/models", "--frameworks", "jax,onnx", "--config", tmp_path / "config", f"models::{names[0]}", f"onnx::{names[1]}")
+    for name in names:
+        notes = records[name]["notes"]
+        assert notes["compile options"] == "optimization_level=0, experimental_weight_dtype=bfp_bf8", (notes, printed)
+        assert notes["not heeded"].startswith("inject_custom_moe: "), notes
+
+
 def test_a_dtype_that_does_not_exist_is_refused(tmp_path: pathlib.Path) -> None:
     done = subprocess.run([command_path("cupel"), "run", ROOT / "zoo/models", "--dtype", "float12", "--results", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "there are bfloat16, float16, float32, float64 and none" in done.stderr, done.stderr

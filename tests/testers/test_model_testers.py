@@ -166,6 +166,49 @@ def test_settings_without_a_meaning_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CompilerConfig().warn_of_ignored()
+    with pytest.warns(IgnoredSetting, match="enable_constevall changes nothing: there is no such setting"):
+        CompilerConfig().enable_constevall = True
+
+
+@pytest.mark.parametrize("variable", ["TT_TORCH_FORCE_EXPERIMENTAL_BACKEND", "TT_TORCH_FORCE_LEGACY_BACKEND", "TT_TORCH_DISABLE_MODEL_REQS", "TT_TORCH_VERBOSE_MEMORY_TRACKER"])
+def test_variables_without_a_meaning_are_named(monkeypatch, variable):
+    monkeypatch.setenv(variable, "1")
+    with pytest.warns(IgnoredSetting, match=f"{variable} changes nothing"):
+        CompilerConfig().warn_of_ignored()
+
+
+class LlamaTester(Tester):
+    """A model of transformers, with a key-value cache among its outputs."""
+
+    def _load_model(self):
+        from transformers import LlamaConfig, LlamaForCausalLM
+
+        torch.manual_seed(0)
+        return LlamaForCausalLM(LlamaConfig(hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2, vocab_size=32))
+
+    def _load_inputs(self):
+        return {"input_ids": torch.arange(8)[None], "use_cache": True}
+
+
+def test_caches_of_transformers_are_outputs():
+    pytest.importorskip("transformers")
+    tester = LlamaTester("llama", "eval")
+    kept = records(tester)
+    tester.test_model()
+    tester.finalize()
+    assert len(kept["tags"][0]["pccs"]) == 3  # Logits, keys, values.
+
+
+class SilentTester(Tester):
+    def _load_model(self):
+        return type("Silent", (torch.nn.Module,), {"forward": lambda self, x: None})()
+
+
+def test_nothing_to_compare_is_no_pass():
+    tester = SilentTester("silent", "eval")
+    tester.test_model()
+    with pytest.raises(AssertionError, match="gives nothing that could be compared"):
+        tester.finalize()
 
 
 def test_stages_are_saved(tmp_path):

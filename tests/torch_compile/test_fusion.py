@@ -50,6 +50,13 @@ class Gemma4Alone(Llama):
         return (torch.pow(torch.mean(wide.square(), dim=-1, keepdim=True) + self.eps, -0.5) * wide).to(x.dtype)
 
 
+class CastToDevice(torch.nn.Module):
+    """As rotary embeddings of transformers write it."""
+
+    def forward(self, x):
+        return x + torch.arange(16).to(device=x.device, dtype=torch.float32)
+
+
 def graph_of(model, x):
     """What Dynamo makes of it, and what the providers make of that."""
     seen = []
@@ -65,6 +72,12 @@ def graph_of(model, x):
 
 def calls(module) -> list[str]:
     return [getattr(node.target, "__name__", str(node.target)) for node in module.graph.nodes if node.op in ("call_function", "call_method")]
+
+
+def test_a_cast_that_names_a_device_stays_a_call():
+    x = torch.randn(3, 16)
+    _, fused = graph_of(CastToDevice(), x)
+    assert torch.equal(fused(x)[0], x + torch.arange(16))
 
 
 @pytest.mark.parametrize("model", [Llama, GptOss, Gemma, Gemma4, Gemma4Alone])

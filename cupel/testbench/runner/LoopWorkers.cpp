@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace cupel::testbench::runner {
 
@@ -337,6 +338,8 @@ void Loop::finish(Slot &slot, Finished finished) {
       attempt.step + 1 < kindOf(items[attempt.test]).steps.size()) {
     // The next server takes over.
     ++attempt.step;
+    attempt.enter(attempt.stage, Clock::now());
+    attempt.stagesBefore = attempt.stages;
     attempt.peakMemory = std::max(attempt.peakMemory, found.peakMemoryBytes);
     attempt.handover = std::move(finished.handover);
     attempt.soFar.notes.merge(found.notes);
@@ -344,10 +347,14 @@ void Loop::finish(Slot &slot, Finished finished) {
     slot.state = Slot::State::Ready;
     return serve(slot);
   }
-  // With several servers only we know all the stages.
-  if (found.stages.empty() || attempt.step > 0) {
+  if (found.stages.empty()) {
     attempt.enter(Stage::Done, Clock::now());
     found.stages = attempt.stages;
+  } else if (attempt.step > 0) {
+    // Its own clock beside ours of the servers before: we may read of several stages at once.
+    std::vector<results::StageTime> own = std::exchange(found.stages, attempt.stagesBefore);
+    for (const results::StageTime &one : own)
+      results::addStageTime(found.stages, one.stage, one.seconds);
   }
   if (found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged)
     found.lastStage = Stage::Done;

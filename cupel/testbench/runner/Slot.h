@@ -47,6 +47,7 @@ struct Attempt {
   uint64_t peakMemory = 0;
   std::optional<Sentence> sentence;
   size_t step = 0;                ///< Which server of its kind has it.
+  std::vector<results::StageTime> stagesBefore; ///< Of earlier ones.
   std::string handover;           ///< For that one.
   std::string python;             ///< The interpreter it needs; empty: that of the run.
   results::TestRecord soFar;      ///< What earlier ones found out.

@@ -496,6 +496,35 @@ std::string describeVacuous(const TensorLists &results) {
                                    : "";
 }
 
+static bool isNanThroughout(const Tensor &tensor) {
+  Result<Tensor> wide = tensor::convert(tensor, DType::F64);
+  if (wide)
+    wide = wide->contiguous();
+  if (!wide)
+    return false;
+  for (int64_t i = 0; i < wide->size(); ++i)
+    if (!std::isnan(wide->dataAs<double>()[i]))
+      return false;
+  return true;
+}
+
+std::string describeNumberless(const TensorLists &expected) {
+  bool isAnyNan = false;
+  for (const std::vector<Tensor> &list : expected)
+    for (const Tensor &result : list) {
+      if (result.size() == 0)
+        continue;
+      // Nearly always the first element tells.
+      size_t rank = result.shape().size();
+      std::vector<int64_t> start(rank, 0), one(rank, 1);
+      if (!tensor::isFloat(result.dtype()) || !isNanThroughout(result.sliced(start, one, one)) ||
+          !isNanThroughout(result))
+        return "";
+      isAnyNan = true;
+    }
+  return isAnyNan ? "every expected output is NaN throughout" : "no expected output has an element";
+}
+
 //===----------------------------------------------------------------------===//
 // Other inputs
 //===----------------------------------------------------------------------===//

@@ -76,6 +76,10 @@ std::string describeDifference(const TensorLists &outputs, const TensorLists &be
 /// empty where they tell something.
 std::string describeVacuous(const TensorLists &results);
 
+/// Why no result of a device could be called wrong by these, whoever chose the inputs: none of them
+/// holds a number; empty where one does.
+std::string describeNumberless(const TensorLists &expected);
+
 /// Inputs near the given ones, for tests whose values somebody chose: floats are moved by up to a
 /// sixteenth of themselves each, so that zeros, signs and magnitudes stay; a predicate is turned
 /// over; where there are no floats at all, whole numbers change places. Nothing where that changes

@@ -403,5 +403,15 @@ TEST(Looks, ResultsThatTellNothing) {
   EXPECT_EQ(describeVacuous({}), "");
 }
 
+TEST(Looks, WhatHoldsNoNumberIsTold) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(describeNumberless({{floats({nan, nan}), floats({})}}),
+            "every expected output is NaN throughout");
+  EXPECT_EQ(describeNumberless({{floats({})}}), "no expected output has an element");
+  EXPECT_EQ(describeNumberless({{floats({nan, 1})}}), "");
+  EXPECT_EQ(describeNumberless({{floats({nan}), floats({2, 2})}}), "");
+  EXPECT_EQ(describeNumberless({{Tensor::of<DType::I32>({1}, {7})}}), "");
+}
+
 } // namespace
 } // namespace cupel::testbench::worker

@@ -33,6 +33,8 @@ workload::Workload workloadFor(const Request &request, std::string frontend) {
   // As Python does for loaders.
   if (std::optional<int64_t> level = request.item.expectation.optimizationLevel)
     workload.options.flags.emplace_back("optimization_level", *level);
+  if (request.item.expectation.enableWeightBfp8Conversion.value_or(false))
+    workload.options.flags.emplace_back("experimental_weight_dtype", std::string("bfp_bf8"));
   return workload;
 }
 

@@ -10,6 +10,7 @@
 #include "cupel/testbench/worker/Comparators.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/GeneratedCode.h"
+#include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/OpCases.h"
 #include "cupel/testbench/worker/ProgramInputs.h"
 #include "cupel/workload/Folder.h"
@@ -64,6 +65,14 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   return record;
 }
 
+/// A model whose every expected result is without a number passes on any device; op by op, others
+/// than its results are judged.
+static void leaveNumberless(const Request &request, TestRecord &record,
+                            const std::string &numberless) {
+  if (record.outcome == Outcome::Passed && !numberless.empty() && !request.isOpByOp())
+    leaveUnjudged(record, numberless + ": nothing that a device gives could be called wrong");
+}
+
 TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) {
   TestRecord record;
   std::vector<std::string> folders;
@@ -81,6 +90,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
                        handed.value("expectation", ""), progress);
   bool isUnjudged = false;
   std::string unjudged;
+  std::optional<std::string> numberless; // Empty as soon as a graph tells something.
   std::optional<TestRecord> failed; // Op by op, where graphs behind one that fails are tried.
   for (size_t i = 0; i < folders.size(); ++i) {
     std::string which =
@@ -100,6 +110,8 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
       one.notes.erase("reproduces"); // It is that test.
       // Bounds in there are for those who cannot evaluate; here the configuration or noise decides.
       prepared->workload.tolerances.clear();
+      if (!numberless || !numberless->empty())
+        numberless = describeNumberless(prepared->workload.expected);
       trials.serve(part, progress, std::move(*prepared), one);
     }
     for (results::ComparisonRecord &comparison : one.comparisons) {
@@ -133,6 +145,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
   // One graph without a verdict leaves the model without one.
   if (isUnjudged)
     leaveUnjudged(record, unjudged);
+  leaveNumberless(request, record, numberless.value_or(""));
   // Weights are large, and nobody comes for them again.
   std::error_code ignored;
   for (const std::string &folder : folders)
@@ -153,7 +166,11 @@ TestRecord ProgramTest::runExported(const Request &request, const std::string &f
     prepared->workload.provenance.file = request.item.file;
     if (!prepared->workload.expected.empty())
       prepared->workload.provenance.expectation = expectation;
+    const std::string numberless = prepared->workload.expected.empty()
+                                       ? ""
+                                       : describeNumberless(prepared->workload.expected);
     trials.serve(exported, progress, std::move(*prepared), record);
+    leaveNumberless(request, record, numberless);
   }
   // Weights are large, and nobody comes for them again.
   kept.reset();

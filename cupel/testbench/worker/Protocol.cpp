@@ -296,6 +296,8 @@ Result<Reply> decodeReply(std::string_view payload) {
     Result<results::TestRecord> record = results::testRecordFromJson(parts.body);
     if (!record)
       return Error{"the worker's result: " + record.message()};
+    if (record->outcome == results::Outcome::NotRun && record->message.empty())
+      return Error{"the worker's result has neither an outcome nor a word on why there is none"};
     Finished finished{*of, std::move(*record)};
     if (parts.body.find(kHandover) != std::string_view::npos) {
       Json json = Json::parse(parts.body, nullptr, /*allow_exceptions=*/false);

@@ -58,7 +58,8 @@ TEST(Protocol, GarbageIsAnError) {
   for (const char *text :
        {"", "x", "stage", "stage 1", "stage 1 nowhere", "stage x load", "result", "result 1\n",
         "result 1\n[]", "result 1 x\n{}", "result 1 \n{}", "result 1 1 99999999999\n{}",
-        "result 1\n{\"outcome\":3}", "hello", "hello\n{\"protocol\":\"a\"}", "test 1\n{}"})
+        "result 1\n{}", "result 1\n{\"outcome\":3}", "hello", "hello\n{\"protocol\":\"a\"}",
+        "test 1\n{}"})
     EXPECT_FALSE(decodeReply(text)) << text;
   for (const char *text : {"", "stage 1 load", "test", "test 1", "test 1\n{\"part\":\"x\"}",
                            "test 1\n{\"filechecks\":[1]}", "test -1\n{}"})

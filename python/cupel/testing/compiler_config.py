@@ -44,6 +44,10 @@ def _ignored(default: Any, why: str) -> Any:
     return field(**factory, metadata={"ignored": why})
 
 
+# Of tt-torch's variables, those that no setting stands for and that change nothing.
+_IGNORED_VARIABLES = {
+    "TT_TORCH_FORCE_EXPERIMENTAL_BACKEND": "there is one backend", "TT_TORCH_FORCE_LEGACY_BACKEND": "there is one backend",
+    "TT_TORCH_DISABLE_MODEL_REQS": "testers run in the interpreter that pytest runs in", "TT_TORCH_VERBOSE_MEMORY_TRACKER": "no memory is tracked"}
 _OWN_COMPILER = "the device's compiler decides"
 _PLACEMENT = "where values lie is the plugin's"
 
@@ -98,6 +102,11 @@ class CompilerConfig:
     def __post_init__(self) -> None:
         self.apply_environment_overrides()
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dataclass_fields__:
+            warnings.warn(IgnoredSetting(f"CompilerConfig.{name} changes nothing: there is no such setting"), stacklevel=2)
+        super().__setattr__(name, value)
+
     def apply_environment_overrides(self) -> None:
         """TT_TORCH_* as tt-torch reads them: flags only switch on."""
         if depth := os.environ.get("TT_TORCH_COMPILE_DEPTH"):
@@ -133,6 +142,9 @@ class CompilerConfig:
     def warn_of_ignored(self) -> None:
         for name, why in self.ignored().items():
             warnings.warn(IgnoredSetting(f"CompilerConfig.{name} changes nothing: {why}"), stacklevel=3)
+        for name, why in _IGNORED_VARIABLES.items():
+            if os.environ.get(name):
+                warnings.warn(IgnoredSetting(f"{name} changes nothing: {why}"), stacklevel=3)
         if self.verify_op_by_op and self.compile_depth is not CompileDepth.EXECUTE_OP_BY_OP:
             warnings.warn(IgnoredSetting("CompilerConfig.verify_op_by_op is for the depth EXECUTE_OP_BY_OP alone"), stacklevel=3)
 

@@ -132,10 +132,12 @@ class ModelTester:
             return tuple(leaf for key in sorted(output_object, key=str) for leaf in self._extract_outputs(output_object[key]))
         if isinstance(output_object, (list, tuple)):
             return tuple(leaf for one in output_object for leaf in self._extract_outputs(one))
+        if any(kind.__name__ == "Cache" for kind in type(output_object).__mro__):  # transformers' key-value caches.
+            from cupel.torch.structure import results_of
+
+            return tuple(tensor for _, tensor in results_of(output_object))
         if hasattr(output_object, "to_tuple"):
             return self._extract_outputs(output_object.to_tuple())
-        if hasattr(output_object, "to_legacy_cache"):
-            return self._extract_outputs(output_object.to_legacy_cache())
         raise NotImplementedError(f"outputs of the type {type(output_object).__name__} are not known; override _extract_outputs")
 
     def _set_mode(self) -> None:
@@ -317,6 +319,9 @@ class ModelTester:
                 (found.complaints if assert_tokens else found.remarks).append(f"the tokens decode to {texts[0]}, expected {texts[1]}")
             return
         actual, expected = self._extract_outputs(outputs), self._extract_outputs(golden)
+        if not expected:
+            found.complaints.append("the model gives nothing that could be compared")
+            return
         if len(actual) != len(expected):
             found.complaints.append(f"there are {len(actual)} outputs, expected {len(expected)}")
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import limited
 from cupel.torch.vision_ops import vision_decompositions
+from cupel.zoo_import import text_of
 
 # Graphs a model may fall into, seconds of processor time it may take to find them or to export it, and bytes that may pass between them, before another way is
 # tried. Backward passes, and compilers that are in the middle of a graph, have twice that time.
@@ -69,7 +71,7 @@ class Capture:
 
 
 def one_line(error: BaseException, limit: int = 600) -> str:
-    text = " ".join(str(error).split())
+    text = " ".join(text_of(error).split())
     return f"{type(error).__name__}: {text[:limit]}" if text else type(error).__name__
 
 
@@ -232,10 +234,19 @@ def refuse_symbols(graph: torch.fx.Graph) -> None:
             raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
 
 
+@contextlib.contextmanager
+def without_exporters_warnings() -> Iterator[None]:
+    """torch.export warns of how it uses torch itself, for every model: that is no word of the model's."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*LeafSpec.* is deprecated", FutureWarning)
+        yield
+
+
 def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     """The whole model as one graph; raises where there is none."""
     given = flat.inputs
-    program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(vision_decompositions())
+    with without_exporters_warnings():
+        program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(vision_decompositions())
     from torch.export.graph_signature import InputKind, OutputKind
 
     state = {**program.state_dict, **program.constants}

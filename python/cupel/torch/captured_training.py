@@ -26,6 +26,7 @@ from cupel.torch.captured import (
     merge_equal_inputs,
     refuse_symbols,
     told,
+    without_exporters_warnings,
 )
 from cupel.torch.program import make_program
 from cupel.torch.structure import Flat
@@ -196,7 +197,8 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
 
     given = flat.inputs
     with torch.enable_grad():
-        exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
+        with without_exporters_warnings():
+            exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
         _merge_tied(exported)
         step = _Step(exported, judged)
         theirs = dict(step.named_parameters(remove_duplicate=False))

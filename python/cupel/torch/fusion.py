@@ -98,7 +98,7 @@ def _canonical(graph: Graph) -> None:
             continue
         if name in _CASTS and len(args) == 1:
             name, args = "to", [args[0], _CASTS[name]]
-        if name == "to" and "dtype" in kwargs and len(args) == 1:
+        if name == "to" and "dtype" in kwargs and "device" not in kwargs and len(args) == 1:  # Beside a device it has no place of its own.
             args.append(kwargs.pop("dtype"))
         if name == "square" and len(args) == 1:
             name, args = "pow", [args[0], 2]

@@ -125,7 +125,7 @@ class JaxTest(ModelTest):
             origin = {"test": request.test, "file": str(self.loader_file), "part": 0, "frontend": "jax", "variant": self.facts["variant"], "parallelism": request.parallelism,
                       "run_mode": request.run_mode, "expectation": f"JAX {where}, {self.facts['dtype']}", "seed": request.seed,
                       "result_names": program.result_names}
-            save(folder, request.test or self.facts["model_info"], contents, request.tolerance, origin, {"jax": jax.__version__, "jaxlib": jaxlib.__version__})
+            save(folder, request.test or self.facts["model_info"], contents, request.tolerance, origin, {"jax": jax.__version__, "jaxlib": jaxlib.__version__}, request.compile_options)
         row = {"folder": str(folder), "inputs": len(contents.inputs[0]), "results": len(contents.expected[0]), "result_names": program.result_names}
         return {"method": "jax.jit", "graphs": 1, "workloads": [row]}
 

@@ -26,6 +26,7 @@ from cupel.worker import instructions
 from cupel.worker.llm import Padding, Phase
 from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
 from cupel.worker.model_output import StepOutput
+from cupel.zoo_import import text_of
 
 # Stages of the worker protocol that a step belongs to.
 STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "reference", "capture": "frontend", "lower": "frontend", "save": "frontend"}
@@ -96,7 +97,7 @@ class StepFailed(Exception):
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+    return isinstance(error, MemoryError) or "can't allocate memory" in text_of(error)
 
 
 class Steps:
@@ -135,7 +136,7 @@ class Steps:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:1000]
+    return " ".join(text_of(error).split())[:1000]
 
 
 def _forget_peak_memory() -> None:
@@ -164,7 +165,7 @@ def restored() -> Iterator[None]:
 
     folder, environment, mask = os.getcwd(), dict(os.environ), os.umask(0o022)
     os.umask(mask)
-    path = list(sys.path)
+    path, finders = list(sys.path), list(sys.meta_path)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
     dtype, grad, threads = torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_num_threads()
     deterministic = torch.are_deterministic_algorithms_enabled()
@@ -176,6 +177,8 @@ def restored() -> Iterator[None]:
         os.environ.update(environment)
         os.umask(mask)
         sys.path[:] = path
+        if any(one not in sys.meta_path for one in finders):
+            sys.meta_path[:] = finders
         for number, handler in handlers.items():
             if handler is not None:
                 signal.signal(number, handler)
@@ -438,7 +441,7 @@ class ModelTest:
             golden = make(loader, model, args, kwargs, self.request.seed, self._padding)
             self.facts |= golden.facts
             if not golden.expected:
-                raise StepFailed("no_tensor", "the model's result holds no tensor: there is nothing to compare")
+                raise StepFailed("no_tensor", f"the model's result, {self.facts['output']}, holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
                 with self._constraining():
@@ -525,9 +528,10 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
-             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding")}
-    for line in answer.get("traceback", "").splitlines():
-        print(line, file=sys.stderr)
+             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
+             "not heeded": "inject_custom_moe: experts are computed as the model writes them" if body.get("inject_custom_moe") else None}
+    if "traceback" in answer:
+        print(f"[{answer['step']}: what was raised]\n{answer['traceback'].rstrip()}", file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],
               "peak_memory_bytes": answer["peak_memory_bytes"], "notes": {name: str(value) for name, value in notes.items() if value}}
     if capture:

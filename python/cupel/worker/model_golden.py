@@ -41,6 +41,17 @@ def _cloned(value: Any) -> Any:
     return replaced(value, lambda tensor: tensor.detach().clone())
 
 
+def _check_values(found: list[tuple[str, torch.Tensor]]) -> None:
+    """Raises for results that hold nothing a device's could be compared with."""
+    for path, tensor in found:
+        name = f"the model's result '{path}'" if path else "the model's result"
+        if tensor.device.type != "cpu":
+            raise LoaderError("no_tensor", f"{name} is on device '{tensor.device}': it has no values to compare with")
+        if tensor.layout is not torch.strided or tensor.is_nested or tensor.is_quantized:
+            kind = "nested" if tensor.is_nested else "quantized" if tensor.is_quantized else str(tensor.layout).removeprefix("torch.")
+            raise LoaderError("no_tensor", f"{name} is {kind}: only dense tensors can be compared")
+
+
 def _is_finite(tensors: list[torch.Tensor]) -> bool:
     return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())
 
@@ -97,6 +108,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     with torch.no_grad(), sound_kernels() as replaced:
         output = call()
     found = results_of(output)
+    _check_values(found)
     expected = [tensor.detach().clone() for tensor in judged(output)]
     flat = Flat(model, args, kwargs, judged, seed)
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
@@ -145,6 +157,9 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     before = ModelState(model)
     with torch.enable_grad(), sound_kernels() as replaced:
         output = call()
+        _check_values([("", output)])
+        if not output.is_floating_point() and not output.is_complex():
+            raise LoaderError("no_output", f"unpack_forward_output gives {describe(output)}, which has no gradient")
         gradient = torch.randn(output.shape, dtype=output.dtype)
         with sound_sums(replaced):
             output.backward(gradient=gradient)

@@ -1,4 +1,4 @@
-"""What a loader prints and warns while a step of a test runs, kept with the step; it goes on to where it would have gone as well."""
+"""What a loader prints and warns while a step of a test runs, kept with the step; it goes on to where it would have gone as well, below the step's name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ class _Tee:
         self._stream, self._keep = stream, keep
 
     def write(self, text: str) -> int:
-        self._keep(text)
+        if heading := self._keep(text):
+            self._stream.write(heading)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -31,17 +32,23 @@ class StepOutput:
         self._texts: dict[str, str] = {}
         self._left_out: dict[str, int] = {}
         self._warnings: list[dict[str, str]] = []
+        self._last_step = ""
 
     def json(self) -> dict[str, Any]:
         printed = [{"step": step, "text": text} | ({"left_out": self._left_out[step]} if self._left_out.get(step) else {}) for step, text in self._texts.items() if text.strip()]
         return {name: value for name, value in (("printed", printed), ("warnings", self._warnings)) if value}
 
-    def _keep(self, step: str, text: str) -> None:
+    def _keep(self, step: str, text: str) -> str:
+        """A heading, where this is the first text of the step: what goes on to the record of a test is one text."""
         known = self._texts.setdefault(step, "")
         room = _MAX_TEXT - len(known)
         self._texts[step] = known + text[:max(room, 0)]
         if len(text) > room:
             self._left_out[step] = self._left_out.get(step, 0) + len(text) - max(room, 0)
+        if not text.strip() or step == self._last_step:
+            return ""
+        self._last_step = step
+        return f"[{step}]\n"
 
     def _warn(self, step: str, message: Any, category: type[Warning]) -> None:
         row = {"step": step, "class": category.__name__, "text": " ".join(str(message).split())[:500]}

@@ -1,4 +1,4 @@
-"""Functions of torch that a loader, or a library it imports, has replaced: the next test must not compute its golden result with them.
+"""Functions of torch and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
 
 A worker that finds any begins again once the test is over (serve.py), so that every model meets the torch that it would meet alone. Never puts
 anything back: a library that was imported once would not replace it a second time.
@@ -6,6 +6,13 @@ anything back: a library that was imported once would not replace it a second ti
 
 from __future__ import annotations
 
+import builtins
+import copy
+import inspect
+import json
+import os
+import random
+import time
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +26,7 @@ def _places() -> Iterator[tuple[str, Any]]:
     for name, kind in vars(torch.nn).items():
         if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and kind is not torch.nn.Module:
             yield f"torch.nn.{name}", kind
+    yield from ((module.__name__, module) for module in (builtins, copy, inspect, json, os, random, time))
 
 
 def _functions(place: Any) -> dict[str, Any]:
@@ -31,11 +39,17 @@ def _is_torchs(value: Any) -> bool:
     return isinstance(inner, (types.BuiltinFunctionType, types.ModuleType)) or str(getattr(inner, "__module__", "")).partition(".")[0] in ("torch", "")
 
 
-class TorchAsItWas:
-    """What torch's functions are when it is made."""
+def _kernels() -> set[str]:
+    """Of torch's own operators, those for which somebody registered a kernel from Python: `aten/relu/CPU`."""
+    return {key for key in getattr(torch.library, "_impls", ()) if key.startswith("aten/") and key.endswith("CPU")}
+
+
+class AsItWas:
+    """What functions of torch and Python are when it is made."""
 
     def __init__(self) -> None:
         self._known = [(name, place, _functions(place)) for name, place in _places()]
+        self._kernels = _kernels()
 
     def replaced(self) -> list[str]:
         """The names of functions that are others now, and not by torch's own doing."""
@@ -43,4 +57,4 @@ class TorchAsItWas:
         for name, place, functions in self._known:
             now = vars(place)
             found += [f"{name}.{one}" for one, value in functions.items() if now.get(one) is not value and not _is_torchs(now.get(one))]
-        return sorted(found)
+        return sorted([*found, *(_kernels() - self._kernels)])

@@ -25,7 +25,8 @@ class Contents:
     """More of options.json: partitions and the like."""
 
 
-def save(folder: Path, name: str, contents: Contents, tolerance: Mapping[str, Any], provenance: Mapping[str, Any], versions: Mapping[str, str]) -> None:
+def save(folder: Path, name: str, contents: Contents, tolerance: Mapping[str, Any], provenance: Mapping[str, Any], versions: Mapping[str, str],
+         compile_options: Mapping[str, Any] | None = None) -> None:
     """Writes beside the folder's place and moves it there when it is whole."""
     temporary = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -36,6 +37,7 @@ def save(folder: Path, name: str, contents: Contents, tolerance: Mapping[str, An
         if contents.expected:
             write_arrays(temporary / "expected.safetensors", by_device(contents.expected))
         options = {"format": 1, "name": name} | contents.options | ({"tolerance": dict(tolerance)} if tolerance else {})
+        options |= {"compile_options": dict(compile_options)} if compile_options else {}
         (temporary / "options.json").write_text(json.dumps(options, indent=1) + "\n")
         origin = {"format": 1} | {key: value for key, value in provenance.items() if value not in ("", None)}
         origin["versions"] = {"cupel": __version__} | dict(versions)
