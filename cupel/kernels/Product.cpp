@@ -14,6 +14,8 @@ constexpr int64_t kMostRows = 128;
 constexpr int64_t kMostCopied = int64_t{1} << 18;
 /// A core's multiply-adds in a nanosecond, cautiously.
 constexpr double kSpeed = 30;
+/// Bytes of B that a core has at hand in a nanosecond where its caches do not hold all of it: what decides for few rows.
+constexpr double kReadingSpeed = 50;
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
@@ -165,8 +167,8 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   if (count == 0)
     return;
   const PanelProduct &one = *products;
-  double nanoseconds = static_cast<double>(count * one.rows * one.depth) *
-                       static_cast<double>(one.cut.columns) / kSpeed;
+  double elements = static_cast<double>(count * one.depth) * static_cast<double>(one.cut.columns);
+  double nanoseconds = std::max(elements * static_cast<double>(one.rows) / kSpeed, elements * double{sizeof(float)} / kReadingSpeed);
   bool isCopied = needsCopy(one);
   int threads = pool.threadsFor(nanoseconds);
   int64_t mostRows = kMostRows;

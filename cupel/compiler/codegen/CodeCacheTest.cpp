@@ -115,4 +115,27 @@ TEST(CodeCacheTest, SmallMapsOfAllLengthsAreOnePieceOfCode) {
   EXPECT_EQ(statistics().compiled - before, 1);
 }
 
+/// As the steps of a recurrence that is written out read what was computed for all of them.
+TEST(CodeCacheTest, SmallMapsThatReadElsewhereAreOnePieceOfCode) {
+  Bodies bodies;
+  mlir::Block *body = bodies.parse("func.func @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {"
+                                   "%x = stablehlo.divide %a, %b : tensor<f32>"
+                                   "return %x : tensor<f32> }");
+  int64_t before = statistics().compiled;
+  std::vector<float> in(60), out(20);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = float(i + 1);
+  for (int64_t offset : {0, 20, 33}) {
+    View view = View::contiguous(DType::F32, {20}), first = view, second = view;
+    first.offset = offset;
+    second.offset = 40 - offset;
+    auto code = compile(MapKernel{{20}, {first, second}, {view}, body});
+    ASSERT_TRUE(code);
+    runInPieces(*code, {in.data(), in.data()}, {out.data()}, 7);
+    for (size_t i = 0; i < out.size(); ++i)
+      EXPECT_EQ(out[i], in[i + size_t(offset)] / in[i + size_t(40 - offset)]);
+  }
+  EXPECT_EQ(statistics().compiled - before, 1);
+}
+
 } // namespace

@@ -211,7 +211,8 @@ Result<CompiledKernel> make(KernelPlan plan, const std::string &text, const Targ
   auto code = Library::get().find(sha256(keyOf(target) + text), target, plan.emit);
   if (!code)
     return code.error();
-  CompiledKernel kernel{std::move(plan.stages), plan.scratchBytes, plan.workspaceBytes, *code};
+  CompiledKernel kernel{std::move(plan.stages), plan.scratchBytes, plan.workspaceBytes,
+                        std::move(plan.inputOffsets), *code};
   for (size_t i = 0; i < kernel.stages.size(); ++i) {
     void *function = (*code)->function("stage" + std::to_string(i));
     if (!function)
@@ -238,8 +239,12 @@ Status supports(const MapKernel &kernel) {
 Result<CompiledKernel> compile(const MapKernel &kernel, const Target &target) {
   if (Status status = supports(kernel); !status)
     return status.error();
-  if (std::optional<MapKernel> flat = flattened(kernel))
-    return make(planFlatMap(*flat), "flat map|" + keyOf(flat->inputs) + keyOf(flat->outputs) + describe(*flat->body), target);
+  if (std::optional<MapKernel> flat = flattened(kernel)) {
+    std::vector<int64_t> offsets = takeOffsets(*flat);
+    KernelPlan plan = planFlatMap(*flat);
+    plan.inputOffsets = std::move(offsets);
+    return make(std::move(plan), "flat map|" + keyOf(flat->inputs) + keyOf(flat->outputs) + describe(*flat->body), target);
+  }
   return make(planMap(kernel, target), keyOf(kernel), target);
 }
 

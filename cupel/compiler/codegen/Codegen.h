@@ -42,6 +42,7 @@ struct CompiledKernel {
   int64_t scratchBytes = 0;   ///< Memory that each call needs for itself, aligned to 64 bytes.
   int64_t workspaceBytes = 0; ///< Memory that all calls of all stages share (aligned likewise): if
                               ///< not 0, it is one more pointer behind the outputs.
+  std::vector<int64_t> inputOffsets; ///< Bytes behind its buffer's first that each input's pointer is to be given with; empty: none.
   std::shared_ptr<const Code> code;
 };
 

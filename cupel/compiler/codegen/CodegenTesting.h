@@ -110,6 +110,8 @@ inline void runInPieces(const CompiledKernel &kernel, std::vector<const void *> 
   GuardedBytes workspace(static_cast<size_t>(kernel.workspaceBytes + 63) / 64 * 64);
   if (kernel.workspaceBytes)
     outputs.push_back(workspace.data());
+  for (size_t i = 0; i < kernel.inputOffsets.size(); ++i)
+    inputs[i] = static_cast<const std::byte *>(inputs[i]) + kernel.inputOffsets[i];
   std::mt19937 random(seed);
   for (const Stage &stage : kernel.stages) {
     std::vector<std::pair<int64_t, int64_t>> pieces;

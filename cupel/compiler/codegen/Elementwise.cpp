@@ -21,12 +21,14 @@ template <V (*function)(Emitter &, V, V)> V binary(Emitter &e, V x, V y, StringR
   return isDouble(x) ? e.callRuntime(runtime, {x, y}) : function(e, x, y);
 }
 
-/// The squares that norms are made of need no logarithm; a product is rounded once, as a power is.
+/// The squares that norms are made of, and the cubes of activations, need no logarithm; a square is rounded once, as a power is, a cube twice.
 V emitPower(Emitter &e, Case, Operands x) {
   if (auto *constant = llvm::dyn_cast<llvm::Constant>(x[1]))
     if (auto *value = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue())) {
       if (value->isExactlyValue(2))
         return e.CreateFMul(x[0], x[0]);
+      if (value->isExactlyValue(3))
+        return e.CreateFMul(e.CreateFMul(x[0], x[0]), x[0]);
       if (value->isExactlyValue(1))
         return x[0];
     }

@@ -34,6 +34,15 @@ std::optional<MapKernel> flattened(const MapKernel &kernel) {
   return flat;
 }
 
+std::vector<int64_t> takeOffsets(MapKernel &flat) {
+  std::vector<int64_t> offsets;
+  if (llvm::all_of(flat.inputs, [](const View &view) { return view.offset == 0; }))
+    return offsets;
+  for (View &view : flat.inputs)
+    offsets.push_back(std::exchange(view.offset, 0) * int64_t{tensor::info(view.type).bytes});
+  return offsets;
+}
+
 KernelPlan planFlatMap(const MapKernel &flat) {
   KernelPlan result;
   result.stages.push_back({nullptr, flat.sizes[0], 1});

@@ -13,6 +13,7 @@ namespace cupel::codegen {
 struct KernelPlan {
   std::vector<Stage> stages; ///< Without functions; in code they are called "stage0", "stage1".
   int64_t scratchBytes = 0, workspaceBytes = 0;
+  std::vector<int64_t> inputOffsets; ///< As in CompiledKernel.
   std::function<void(Emitter &)> emit;
 };
 
@@ -20,6 +21,8 @@ struct KernelPlan {
 KernelPlan planMap(const MapKernel &kernel, const Target &target);
 /// The same map along one dimension, if all operands lie along it and it is small: its code is that of any length, which units are elements of.
 std::optional<MapKernel> flattened(const MapKernel &kernel);
+/// Where its inputs begin, in bytes, which they then no longer say: steps of a recurrence read the same array elsewhere, and share their code. Empty: all at the first.
+std::vector<int64_t> takeOffsets(MapKernel &flat);
 KernelPlan planFlatMap(const MapKernel &flat);
 KernelPlan planRows(const RowKernel &kernel, const Target &target);
 KernelPlan planReduction(const Reduction &kernel, const Target &target);

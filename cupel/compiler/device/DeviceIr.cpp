@@ -158,8 +158,8 @@ LogicalResult LaunchOp::verify() {
       return emitOpError("writes to memory that is only read");
   }
   for (Operation &op : body.without_terminator())
-    if (&op != &workOf(*this) && !isa<stablehlo::IotaOp>(op))
-      return emitOpError("holds more than one operation besides indices that are counted");
+    if (&op != &workOf(*this) && !isa<stablehlo::IotaOp, stablehlo::SliceOp>(op))
+      return emitOpError("holds more than one operation besides indices that are counted and slices that are read");
   return success();
 }
 

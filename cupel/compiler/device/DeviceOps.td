@@ -92,7 +92,8 @@ def Dev_LaunchOp : Dev_Op<"launch", [IsolatedFromAbove, AttrSizedOperandSegments
   let summary = "Runs one kernel";
   let description = [{
     The body takes what the buffers `reads` hold and yields what is written to `writes`. It holds one
-    operation, or none: then it copies. Before it may stand indices (`stablehlo.iota`) that the kernel counts instead of reading them.
+    operation, or none: then it copies. Before it may stand indices (`stablehlo.iota`) that the kernel counts instead of reading them,
+    or slices (`stablehlo.slice`) that it reads where they lie.
     A buffer that is written may lie where one does that is read
     here for the last time, element for element.
   }];

@@ -4,6 +4,7 @@
 
 #include "cupel/compiler/device/DeviceIr.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Reading.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -150,7 +151,8 @@ private:
     }
   }
 
-  /// Indices along the lines that are sorted or reduced: the kernel knows them, nobody need write them to memory.
+  /// Indices along the lines that are sorted or reduced, which the kernel knows, and slices that it reads where they lie: nobody need
+  /// write them to memory.
   static SmallVector<Operation *> countedBy(Operation &op) {
     std::optional<int64_t> along;
     if (auto sort = dyn_cast<stablehlo::SortOp>(op))
@@ -159,6 +161,10 @@ private:
     else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op); reduce && reduce.getDimensions().size() == 1)
       along = reduce.getDimensions()[0];
     SmallVector<Operation *> counted;
+    if (isa<stablehlo::ConcatenateOp>(op))
+      for (Value operand : op.getOperands())
+        if (auto slice = operand.getDefiningOp<stablehlo::SliceOp>(); slice && tir::isReadByConcatenations(slice) && !llvm::is_contained(counted, slice))
+          counted.push_back(slice);
     for (Value operand : op.getOperands())
       if (auto iota = operand.getDefiningOp<stablehlo::IotaOp>();
           iota && along == int64_t(iota.getIotaDimension()) && !llvm::is_contained(counted, iota))
@@ -173,6 +179,8 @@ private:
   LogicalResult lower(Operation &op) {
     if (auto iota = dyn_cast<stablehlo::IotaOp>(op); iota && !iota->use_empty() && isCountedByAll(iota))
       return success();
+    if (auto slice = dyn_cast<stablehlo::SliceOp>(op); slice && !slice->use_empty() && tir::isReadByConcatenations(slice))
+      return success();
     for (Type type : op.getResultTypes())
       if (!byteSizeOf(type))
         return op.emitOpError("has a result that is no tensor of static shape and plain elements");
@@ -186,10 +194,14 @@ private:
           op.getLoc(), bufferType(reshape.getResult().getType()), buffers[reshape.getOperand()]);
       return success();
     }
-    SmallVector<Value> reads(llvm::to_vector(llvm::SetVector<Value>(
-        op.operand_begin(), op.operand_end()).takeVector()));
     SmallVector<Operation *> counted = countedBy(op);
-    llvm::erase_if(reads, [&](Value value) { return llvm::is_contained(counted, value.getDefiningOp()); });
+    llvm::SetVector<Value> operands;
+    for (Value operand : op.getOperands())
+      if (Operation *maker = operand.getDefiningOp(); maker && llvm::is_contained(counted, maker))
+        operands.insert(maker->operand_begin(), maker->operand_end());
+      else
+        operands.insert(operand);
+    SmallVector<Value> reads = operands.takeVector();
     llvm::SetVector<Value> captured;
     for (Region &region : op.getRegions())
       getUsedValuesDefinedAbove(region, captured);

@@ -55,6 +55,11 @@ private:
       if (!group.isMade(throughReshapes(operand)) && !splatOf(operand) &&
           sources.insert(operand).second)
         fresh.push_back(operand);
+    // What was outside when it was counted and is made within by now: of a long chain every value.
+    if (sources.size() > kMostReadings)
+      for (Value value : llvm::to_vector(sources))
+        if (group.isMade(throughReshapes(value)))
+          sources.erase(value);
     if (sources.size() <= kMostReadings && group.operations().size() < 200 &&
         group.escaping().size() < kMostResults)
       return true;
@@ -105,8 +110,10 @@ public:
 private:
   /// Moves that no map reads through.
   void copyMoves() {
-    formGroups(getOperation(), [](Operation *op, Taken &) {
+    formGroups(getOperation(), [this](Operation *op, Taken &) {
       if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
+        return;
+      if (auto slice = dyn_cast<stablehlo::SliceOp>(op); slice && fuse && isReadByConcatenations(slice))
         return;
       if (isCompiledTensor(op->getResult(0).getType()) &&
           isCompiledTensor(op->getOperand(0).getType()))

@@ -1,6 +1,7 @@
 // Gathers whose places are known become moves, which others read through: a stretch, backwards or every other element (slices, reversals),
 // or elements that are repeated (broadcasts: upsampling by nearest neighbours). Of those whose places are found at run time
-// parts of index vectors that only count (gather_elements as its importers write it) become batches, so that nobody has to make the vectors.
+// parts of index vectors that only count (gather_elements as its importers write it) become batches, so that nobody has to make the vectors;
+// of scatters as well.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
@@ -156,34 +157,58 @@ std::optional<int64_t> countedDimension(Value part, ArrayRef<int64_t> batch) {
   return isWhole ? std::optional(along) : std::nullopt;
 }
 
+/// Dimensions of what is gathered from or scattered into, and of the index vectors that belong to them.
+struct Places {
+  SmallVector<int64_t> map, collapsed, ours, theirs;
+  int64_t vectorDim;
+
+  /// Makes batches of the parts that count; returns the one part that is left, or nothing.
+  Value withoutCounted(RankedTensorType from, Value indices) {
+    auto vectors = indices.getDefiningOp<stablehlo::ConcatenateOp>();
+    auto at = shapedType(indices);
+    if (!vectors || !from.hasStaticShape() || !at.hasStaticShape() || vectorDim != at.getRank() - 1 ||
+        int64_t(vectors.getDimension()) != at.getRank() - 1 || vectors.getInputs().size() != map.size())
+      return {};
+    ArrayRef<int64_t> batch = at.getShape().drop_back();
+    SmallVector<Value> left;
+    for (auto [part, d] : llvm::zip(vectors.getInputs(), std::exchange(map, {}))) {
+      std::optional<int64_t> along = countedDimension(part, batch);
+      if (!along || !llvm::is_contained(collapsed, d) || llvm::is_contained(theirs, *along) || batch[*along] != from.getDimSize(d)) {
+        left.push_back(part);
+        map.push_back(d);
+        continue;
+      }
+      llvm::erase(collapsed, d);
+      ours.push_back(d);
+      theirs.push_back(*along);
+    }
+    bool isOne = left.size() == 1 && left.size() < vectors.getInputs().size() && llvm::is_sorted(ours);
+    return isOne ? left[0] : Value();
+  }
+};
+
 void makeBatches(stablehlo::GatherOp op) {
   auto numbers = op.getDimensionNumbers();
-  auto vectors = op.getStartIndices().getDefiningOp<stablehlo::ConcatenateOp>();
-  auto from = shapedType(op.getOperand()), at = shapedType(op.getStartIndices());
-  if (!vectors || !from.hasStaticShape() || !at.hasStaticShape() || numbers.getIndexVectorDim() != at.getRank() - 1 ||
-      int64_t(vectors.getDimension()) != at.getRank() - 1 || vectors.getInputs().size() != numbers.getStartIndexMap().size())
+  Places places{llvm::to_vector(numbers.getStartIndexMap()), llvm::to_vector(numbers.getCollapsedSliceDims()),
+                llvm::to_vector(numbers.getOperandBatchingDims()), llvm::to_vector(numbers.getStartIndicesBatchingDims()), numbers.getIndexVectorDim()};
+  Value left = places.withoutCounted(shapedType(op.getOperand()), op.getStartIndices());
+  if (!left || !compiler::mayRewrite(op, "gather-in-batches"))
     return;
-  ArrayRef<int64_t> batch = at.getShape().drop_back();
-  SmallVector<Value> left;
-  SmallVector<int64_t> map, collapsed(numbers.getCollapsedSliceDims()), ours(numbers.getOperandBatchingDims()),
-      theirs(numbers.getStartIndicesBatchingDims());
-  for (auto [part, d] : llvm::zip(vectors.getInputs(), numbers.getStartIndexMap())) {
-    std::optional<int64_t> along = countedDimension(part, batch);
-    if (!along || !llvm::is_contained(collapsed, d) || llvm::is_contained(theirs, *along) || batch[*along] != from.getDimSize(d)) {
-      left.push_back(part);
-      map.push_back(d);
-      continue;
-    }
-    llvm::erase(collapsed, d);
-    ours.push_back(d);
-    theirs.push_back(*along);
-  }
-  if (left.size() != 1 || left.size() == vectors.getInputs().size() || !llvm::is_sorted(ours) ||
-      !compiler::mayRewrite(op, "gather-in-batches"))
+  op.setDimensionNumbersAttr(stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), numbers.getOffsetDims(), places.collapsed, places.ours, places.theirs,
+                                                                        places.map, numbers.getIndexVectorDim()));
+  op.getStartIndicesMutable().assign(left);
+}
+
+void makeBatches(stablehlo::ScatterOp op) {
+  auto numbers = op.getScatterDimensionNumbers();
+  Places places{llvm::to_vector(numbers.getScatterDimsToOperandDims()), llvm::to_vector(numbers.getInsertedWindowDims()),
+                llvm::to_vector(numbers.getInputBatchingDims()), llvm::to_vector(numbers.getScatterIndicesBatchingDims()), numbers.getIndexVectorDim()};
+  Value left = places.withoutCounted(shapedType(op.getInputs()[0]), op.getScatterIndices());
+  if (!left || !compiler::mayRewrite(op, "scatter-in-batches"))
     return;
-  op.setDimensionNumbersAttr(stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), numbers.getOffsetDims(), collapsed, ours, theirs, map,
-                                                                        numbers.getIndexVectorDim()));
-  op.getStartIndicesMutable().assign(left[0]);
+  op.setScatterDimensionNumbersAttr(stablehlo::ScatterDimensionNumbersAttr::get(op.getContext(), numbers.getUpdateWindowDims(), places.collapsed, places.ours,
+                                                                                places.theirs, places.map, numbers.getIndexVectorDim()));
+  op.getScatterIndicesMutable().assign(left);
 }
 
 class GathersAsMoves : public impl::GathersAsMovesBase<GathersAsMoves> {
@@ -192,6 +217,8 @@ public:
     rewriteEach(getOperation(), [](Operation *op) {
       if (auto gather = dyn_cast<stablehlo::GatherOp>(op); gather && !moveKnown(gather))
         makeBatches(gather);
+      else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+        makeBatches(scatter);
     });
   }
 };

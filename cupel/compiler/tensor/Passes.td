@@ -81,7 +81,7 @@ def GathersAsMoves : TensorPass<"gathers-as-moves"> {
   let summary = "Make slices, reversals and broadcasts of gathers whose places are known, and batches of parts of indices that only count";
   let description = [{
     Repeated elements (upsampling by nearest neighbours) are broadcasts that others read through.
-    Index vectors of which all but one part count along the batch are that part, with batching dimensions.
+    Index vectors of which all but one part count along the batch, of gathers and scatters, are that part, with batching dimensions.
   }];
 }
 

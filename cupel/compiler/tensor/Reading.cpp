@@ -25,6 +25,20 @@ bool isMove(Operation *op) {
              stablehlo::SliceOp, stablehlo::ReverseOp>(op);
 }
 
+bool isReadByConcatenations(stablehlo::SliceOp slice) {
+  ArrayRef<int64_t> from = cast<RankedTensorType>(slice.getOperand().getType()).getShape(),
+                    to = cast<RankedTensorType>(slice.getResult().getType()).getShape();
+  return llvm::all_of(slice.getStrides(), [](int64_t step) { return step == 1; }) && llvm::all_of(slice->getUsers(), [&](Operation *user) {
+           auto joined = dyn_cast<stablehlo::ConcatenateOp>(user);
+           if (!joined)
+             return false;
+           for (size_t d = 0; d < from.size(); ++d)
+             if (from[d] != to[d] && d != joined.getDimension())
+               return false;
+           return true;
+         });
+}
+
 Value throughReshapes(Value value) {
   while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
     value = reshape.getOperand();

@@ -59,3 +59,70 @@ func.func @main(%a: tensor<5xf32>) -> tensor<8xf32> {
   %1 = stablehlo.negate %0 : tensor<8xf32>
   return %1 : tensor<8xf32>
 }
+
+// -----
+
+// A chain of any length behind an operation that only its end needs is one map: what is made on the way is not read.
+// CHECK-LABEL: func.func @chain
+// CHECK: tir.map(%arg0) over [24]
+// CHECK-NOT: tir.map
+func.func @chain(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %c = stablehlo.constant dense<0.3> : tensor<4x6xf32>
+  %first = stablehlo.multiply %x, %c : tensor<4x6xf32>
+  %p1 = stablehlo.multiply %x, %x : tensor<4x6xf32>
+  %q1 = stablehlo.add %p1, %c : tensor<4x6xf32>
+  %p2 = stablehlo.multiply %q1, %x : tensor<4x6xf32>
+  %q2 = stablehlo.add %p2, %c : tensor<4x6xf32>
+  %p3 = stablehlo.multiply %q2, %x : tensor<4x6xf32>
+  %q3 = stablehlo.add %p3, %c : tensor<4x6xf32>
+  %p4 = stablehlo.multiply %q3, %x : tensor<4x6xf32>
+  %q4 = stablehlo.add %p4, %c : tensor<4x6xf32>
+  %p5 = stablehlo.multiply %q4, %x : tensor<4x6xf32>
+  %q5 = stablehlo.add %p5, %c : tensor<4x6xf32>
+  %p6 = stablehlo.multiply %q5, %x : tensor<4x6xf32>
+  %q6 = stablehlo.add %p6, %c : tensor<4x6xf32>
+  %p7 = stablehlo.multiply %q6, %x : tensor<4x6xf32>
+  %q7 = stablehlo.add %p7, %c : tensor<4x6xf32>
+  %p8 = stablehlo.multiply %q7, %x : tensor<4x6xf32>
+  %q8 = stablehlo.add %p8, %c : tensor<4x6xf32>
+  %p9 = stablehlo.multiply %q8, %x : tensor<4x6xf32>
+  %q9 = stablehlo.add %p9, %c : tensor<4x6xf32>
+  %p10 = stablehlo.multiply %q9, %x : tensor<4x6xf32>
+  %q10 = stablehlo.add %p10, %c : tensor<4x6xf32>
+  %p11 = stablehlo.multiply %q10, %x : tensor<4x6xf32>
+  %q11 = stablehlo.add %p11, %c : tensor<4x6xf32>
+  %p12 = stablehlo.multiply %q11, %x : tensor<4x6xf32>
+  %q12 = stablehlo.add %p12, %c : tensor<4x6xf32>
+  %p13 = stablehlo.multiply %q12, %x : tensor<4x6xf32>
+  %q13 = stablehlo.add %p13, %c : tensor<4x6xf32>
+  %p14 = stablehlo.multiply %q13, %x : tensor<4x6xf32>
+  %q14 = stablehlo.add %p14, %c : tensor<4x6xf32>
+  %p15 = stablehlo.multiply %q14, %x : tensor<4x6xf32>
+  %q15 = stablehlo.add %p15, %c : tensor<4x6xf32>
+  %p16 = stablehlo.multiply %q15, %x : tensor<4x6xf32>
+  %q16 = stablehlo.add %p16, %c : tensor<4x6xf32>
+  %p17 = stablehlo.multiply %q16, %x : tensor<4x6xf32>
+  %q17 = stablehlo.add %p17, %c : tensor<4x6xf32>
+  %p18 = stablehlo.multiply %q17, %x : tensor<4x6xf32>
+  %q18 = stablehlo.add %p18, %c : tensor<4x6xf32>
+  %last = stablehlo.multiply %first, %q18 : tensor<4x6xf32>
+  return %last : tensor<4x6xf32>
+}
+
+// -----
+
+// Slices that are put beside others along the dimension that they are cut in are read where they lie; others are copies.
+// CHECK-LABEL: func.func @rolled
+// CHECK: %[[A:.*]] = stablehlo.slice %arg0
+// CHECK: %[[B:.*]] = stablehlo.slice %arg0
+// CHECK: stablehlo.concatenate %[[A]], %[[B]], dim = 1
+// CHECK: %[[C:.*]] = tir.map(%arg0)
+// CHECK: stablehlo.concatenate %[[C]], %arg1, dim = 0
+func.func @rolled(%x: tensor<4x6xf32>, %y: tensor<4x4xf32>) -> (tensor<4x6xf32>, tensor<8x4xf32>) {
+  %0 = stablehlo.slice %x [0:4, 2:6] : (tensor<4x6xf32>) -> tensor<4x4xf32>
+  %1 = stablehlo.slice %x [0:4, 0:2] : (tensor<4x6xf32>) -> tensor<4x2xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 1 : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x6xf32>
+  %3 = stablehlo.slice %x [0:4, 1:5] : (tensor<4x6xf32>) -> tensor<4x4xf32>
+  %4 = stablehlo.concatenate %3, %y, dim = 0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  return %2, %4 : tensor<4x6xf32>, tensor<8x4xf32>
+}

@@ -59,6 +59,22 @@ func.func @counted(%x: tensor<4x5xf32>, %places: tensor<4x6xi64>) -> tensor<4x6x
   return %0 : tensor<4x6xf32>
 }
 
+// CHECK-LABEL: func.func @added
+// CHECK-NOT: concatenate
+// CHECK: %[[P:.*]] = stablehlo.reshape %arg1 : (tensor<6x5xi64>) -> tensor<6x5x1xi64>
+// CHECK: "stablehlo.scatter"(%arg0, %[[P]], %arg2) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], input_batching_dims = [1], scatter_indices_batching_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>
+func.func @added(%x: tensor<4x5xf32>, %places: tensor<6x5xi64>, %u: tensor<6x5xf32>) -> tensor<4x5xf32> {
+  %column = stablehlo.iota dim = 1 : tensor<6x5x1xi64>
+  %row = stablehlo.reshape %places : (tensor<6x5xi64>) -> tensor<6x5x1xi64>
+  %both = stablehlo.concatenate %row, %column, dim = 2 : (tensor<6x5x1xi64>, tensor<6x5x1xi64>) -> tensor<6x5x2xi64>
+  %0 = "stablehlo.scatter"(%x, %both, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x5xf32>, tensor<6x5x2xi64>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+
 // Counting along fewer rows than there are is no batch.
 // CHECK-LABEL: func.func @fewer
 // CHECK: concatenate

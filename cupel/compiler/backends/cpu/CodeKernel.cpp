@@ -27,7 +27,7 @@ public:
   CodeKernel(codegen::CompiledKernel made, std::string_view kind, std::vector<int> numbers)
       : code(std::move(made)), word(kind), inputs(std::move(numbers)) {
     for (size_t i = 0; i < inputs.size(); ++i)
-      isInOrder &= inputs[i] == int(i);
+      isInOrder &= inputs[i] == int(i) && code.inputOffsets.empty();
     for (const codegen::Stage &stage : code.stages) {
       double unit = std::max(double(stage.unitElements) * kNanosecondsPerElement, 1.0);
       auto perPart = std::max<int64_t>(1, int64_t(kPartNanoseconds / unit));
@@ -44,6 +44,8 @@ public:
     if (!isInOrder) {
       for (int input : inputs)
         chosen.push_back(reads[input]);
+      for (size_t i = 0; i < code.inputOffsets.size(); ++i)
+        chosen[i] = static_cast<const std::byte *>(chosen[i]) + code.inputOffsets[i];
       in = chosen.data();
     }
     llvm::SmallVector<void *, 8> more;
@@ -71,7 +73,7 @@ public:
 
   void record(Trace &trace, std::span<const int> reads, std::span<const int> writes) const override {
     for (const Parts &one : parts)
-      if (one.count != 1) // Shared by threads.
+      if (one.count != 1 || !code.inputOffsets.empty()) // Shared by threads, or not with the addresses of buffers.
         return trace.call(*this, reads, writes);
     std::vector<int> in, out(writes.begin(), writes.end());
     for (int input : inputs)
@@ -93,7 +95,7 @@ private:
   codegen::CompiledKernel code;
   std::string_view word;
   std::vector<int> inputs; // Which of what is read each input is.
-  bool isInOrder = true;
+  bool isInOrder = true; // All of them as they are.
   std::vector<Parts> parts; // Of each stage.
 };
 
@@ -184,6 +186,14 @@ tensor::DType typeOf(Value value) {
 
 Result<KernelPointer> make(tir::MapOp op, KernelChoice choice);
 
+/// What bodies have in common that become the same code but for where they read.
+template <typename Described> size_t likenessOf(const Described &kernel) {
+  llvm::hash_code all = llvm::hash_value(kernel.inputs.size());
+  for (Operation &op : *kernel.body)
+    all = llvm::hash_combine(all, op.getName().getAsOpaquePointer());
+  return all;
+}
+
 /// A kernel without code, if that is worth it.
 template <typename Described>
 KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operation *op,
@@ -202,6 +212,12 @@ KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operatio
   auto work = brief::prepare(kernel, limit);
   if (!work)
     return nullptr;
+  if (!makeCode) {
+    double &alike = choice.budget->alike[likenessOf(kernel)];
+    if (alike > 0 && alike + (*work)->nanoseconds > kAlikeNanoseconds)
+      return nullptr;
+    alike += (*work)->nanoseconds;
+  }
   *budget -= (*work)->nanoseconds;
   return std::make_unique<BriefKernel>(std::move(*work), kind, argumentsOf(op->getOperands()),
                                        std::move(makeCode), choice.context, choice.changes);

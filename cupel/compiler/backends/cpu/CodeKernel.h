@@ -16,6 +16,8 @@ Result<KernelPointer> codeKernel(mlir::Operation *op, KernelChoice choice);
 /// What takes no longer than this operation by operation gets no code. Making code takes a hundred times
 /// as long, and starting a program not much less.
 inline constexpr double kBriefNanoseconds = 20'000;
+/// The same for all that are alike, unless it is one: steps of a recurrence that is written out have one code.
+inline constexpr double kAlikeNanoseconds = 6'000;
 /// Code that gives the same bits is made when a kernel has run for so long without.
 inline constexpr double kPatienceNanoseconds = 1'000'000;
 

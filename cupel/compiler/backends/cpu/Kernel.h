@@ -14,6 +14,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace cupel::compiler {
@@ -34,6 +35,7 @@ struct LaunchContext {
 struct BriefBudget {
   double forEver = 50'000;       // On kernels that never get any.
   double untilItPays = 250'000; // On those that get it when they have run often.
+  std::unordered_map<size_t, double> alike; // Of what is spent for ever, by what the kernels do.
 
   /// Thousands of kernels would take seconds to be made, and more than most programs ever run: the budget grows with them.
   static BriefBudget of(dev::ProgramOp program) {

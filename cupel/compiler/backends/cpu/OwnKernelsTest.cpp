@@ -237,6 +237,54 @@ TEST(OwnKernelsTest, ScattersOfRows) {
     }
 }
 
+/// Single elements, as importers write scatter_add: all parts of an index vector count but one; places outside and places met often among them.
+TEST(OwnKernelsTest, ScattersOfElementsInBatches) {
+  for (const char *kind : {"i32", "i64", "ui8"})
+    for (const char *combine : {"stablehlo.add %a, %b : tensor<f32>", "stablehlo.maximum %a, %b : tensor<f32>"})
+      for (int placed : {0, 1, 2}) {
+        std::string at = std::string("tensor<40x33x6x1x") + kind + ">", both = std::string("tensor<40x33x6x3x") + kind + ">";
+        std::string x = placed == 0 ? "tensor<9x33x6xf32>" : placed == 1 ? "tensor<40x9x6xf32>" : "tensor<40x33x9xf32>", u = "tensor<40x33x6xf32>";
+        std::string text = "func.func @main(%x: " + x + ", %i: " + at + ", %u: " + u + ") -> " + x + " {\n", parts;
+        for (int d : {0, 1, 2}) {
+          text += "  %c" + std::to_string(d) + " = stablehlo.iota dim = " + std::to_string(d) + " : " + at + "\n";
+          parts += (d ? ", " : "") + (d == placed ? std::string("%i") : "%c" + std::to_string(d));
+        }
+        text += "  %v = stablehlo.concatenate " + parts + ", dim = 3 : (" + at + ", " + at + ", " + at + ") -> " + both + R"(
+  %0 = "stablehlo.scatter"(%x, %v, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1, 2], scatter_dims_to_operand_dims = [0, 1, 2], index_vector_dim = 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = )" + combine + "\n    stablehlo.return %1 : tensor<f32>\n  }) : (" + x + ", " + both + ", " + u + ") -> " + x + "\n  return %0 : " + x + "\n}\n";
+        expectOwnKernel(text, true);
+      }
+}
+
+/// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
+TEST(OwnKernelsTest, ConcatenationsAndRolls) {
+  for (const char *element : {"f32", "ui8", "i64", "complex<f32>"})
+    for (const char *shape : {"3x70x", "900x70x", "40x5x7x", "2x20000x"})
+      for (int d : {0, 1}) {
+        std::string text = shape, e = element;
+        std::vector<int64_t> sizes;
+        for (size_t at = 0, x; (x = text.find('x', at)) != std::string::npos; at = x + 1)
+          sizes.push_back(std::stoll(text.substr(at, x - at)));
+        auto type = [&](int64_t along) {
+          std::string all = "tensor<";
+          for (size_t k = 0; k < sizes.size(); ++k)
+            all += std::to_string(int(k) == d ? along : sizes[k]) + "x";
+          return all + e + ">";
+        };
+        auto sliced = [&](int64_t from, int64_t to) {
+          std::string all = "stablehlo.slice %a [";
+          for (size_t k = 0; k < sizes.size(); ++k)
+            all += (k ? ", " : "") + (int(k) == d ? std::to_string(from) + ":" + std::to_string(to) : "0:" + std::to_string(sizes[k]));
+          return all + "] : (" + type(sizes[size_t(d)]) + ") -> " + type(to - from);
+        };
+        int64_t whole = sizes[size_t(d)];
+        expectOwnKernel("func.func @main(%a: " + type(whole) + ", %b: " + type(1) + ") -> " + type(2 * whole + 1) + " {\n  %0 = " + sliced(1, whole) +
+                        "\n  %1 = " + sliced(0, 1) + "\n  %2 = stablehlo.concatenate %0, %1, %b, %a, dim = " + std::to_string(d) + " : (" + type(whole - 1) +
+                        ", " + type(1) + ", " + type(1) + ", " + type(whole) + ") -> " + type(2 * whole + 1) + "\n  return %2 : " + type(2 * whole + 1) + "\n}\n");
+      }
+}
+
 /// One column: the products of rows, with what is done to them.
 TEST(OwnKernelsTest, AMatrixTimesOneColumn) {
   for (const char *dimensions : {"contracting_dims = [1] x [0] : (tensor<70x37xf32>, tensor<37x1xf32>) -> tensor<70x1xf32>",

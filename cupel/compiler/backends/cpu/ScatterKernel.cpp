@@ -35,10 +35,30 @@ void combineRow(std::byte *to, int64_t step, const std::byte *from, int64_t from
   }
 }
 
+/// A line of updates of single elements, each at a place of its own: where it lies in bytes, from the one before and from place 0.
+struct ElementLine {
+  std::byte *to;
+  const std::byte *from, *at;
+  int64_t toStep, placeStep, places, fromStep, atStep, count;
+};
+using LineFunction = void (*)(const ElementLine &line);
+
+template <Combine combine, typename T, typename Index> void combineElements(const ElementLine &line) {
+  for (int64_t i = 0; i < line.count; ++i) {
+    Index place;
+    std::memcpy(&place, line.at + i * line.atStep, sizeof(place));
+    if (place < 0 || int64_t(place) >= line.places)
+      continue;
+    auto &target = *reinterpret_cast<T *>(line.to + i * line.toStep + int64_t(place) * line.placeStep);
+    target = combined<combine, T>(target, *reinterpret_cast<const T *>(line.from + i * line.fromStep));
+  }
+}
+
 class ScatterKernel final : public Kernel {
 public:
-  ScatterKernel(stablehlo::ScatterOp op, RowFunction row, int64_t element)
-      : row(row), index(op.getScatterIndices().getType()),
+  /// `line`: for indices as they are here, or null.
+  ScatterKernel(stablehlo::ScatterOp op, RowFunction row, LineFunction line, int64_t element)
+      : row(row), line(line), index(op.getScatterIndices().getType()),
         skipsWindows(op->hasAttr(reference::kWholeWindowsAttr)),
         input(cast<BlockArgument>(op.getInputs()[0]).getArgNumber()),
         indices(cast<BlockArgument>(op.getScatterIndices()).getArgNumber()),
@@ -92,6 +112,15 @@ public:
       isOfRows = isOfRows && one.index < 0 && one.window == one.size && (one.from == one.to || one.size == 1);
       rowElements *= one.size;
     }
+    // Elements by themselves, at places of one dimension in the others' batches.
+    int64_t found = llvm::count_if(dimensions, [](const Dimension &one) { return one.index >= 0; });
+    isOfElements = line && !isEmpty && !batches.empty() && found == 1 && numbers.getUpdateWindowDims().empty();
+    for (auto [number, one] : llvm::enumerate(dimensions)) {
+      bool isOfBatch = llvm::any_of(batches, [number = int(number)](const Batch &batch) { return batch.dimension == number; });
+      isOfElements = isOfElements && one.window == 1 && (one.index >= 0) != isOfBatch;
+      if (one.index >= 0)
+        placed = number;
+    }
     // Threads take stretches of the outermost dimension, and of all updates those that lie there: looking
     // for them has to be little beside the work.
     constexpr int64_t kSmallestRow = 64, kLeast = 1 << 19;
@@ -110,7 +139,9 @@ public:
     if (isEmpty || whole.bytes() == 0 || !isShared) {
       if (!isInPlace)
         whole.runShared(reads[input], writes[0]);
-      return isEmpty || whole.bytes() == 0 ? Status() : updateRows(context, reads, writes[0], 0, -1);
+      if (isEmpty || whole.bytes() == 0)
+        return {};
+      return isOfElements ? updateElements(context, reads, writes[0]) : updateRows(context, reads, writes[0], 0, -1);
     }
     if (isSorted)
       return updateBlocks(context, reads, writes[0], isInPlace);
@@ -175,6 +206,70 @@ private:
       }
     });
     return context.process.run.stopped();
+  }
+
+  /// Threads take stretches of a batch whose elements no other part of it meets; without one, it is one thread's work.
+  Status updateElements(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to) const {
+    constexpr double kNanosecondsPerElement = 1.5;
+    const kernels::Pool &pool = kernelPool();
+    size_t shared = batches.size();
+    for (size_t b = 0; b < batches.size(); ++b)
+      if (batches[b].dimension >= 0 && (shared == batches.size() || batches[b].size > batches[shared].size))
+        shared = b;
+    int64_t size = shared < batches.size() ? batches[shared].size : 1, parts = std::min<int64_t>(size, pool.threads());
+    pool.parallelFor(parts, double(count) * kNanosecondsPerElement / double(parts), [&](int64_t part) {
+      updateLines(context, reads, to, shared, size * part / parts, size * (part + 1) / parts);
+    });
+    return context.process.run.stopped();
+  }
+
+  /// All lines along the last batch, in their order; of the batch `shared` only [begin, end).
+  void updateLines(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, size_t shared, int64_t begin, int64_t end) const {
+    struct Loop {
+      int64_t size, to, from, at; // Steps in bytes.
+    };
+    SmallVector<Loop, 4> loops;
+    ElementLine one{to, reads[updates], reads[indices] + dimensions[placed].index * index.width(), 0, dimensions[placed].to, dimensions[placed].size, 0, 0, 0};
+    for (auto [b, batch] : llvm::enumerate(batches)) {
+      Loop loop{batch.size, batch.dimension >= 0 ? dimensions[size_t(batch.dimension)].to : 0, batch.from, batch.index * index.width()};
+      if (b == shared) {
+        loop.size = end - begin;
+        one.to += begin * loop.to;
+        one.from += begin * loop.from;
+        one.at += begin * loop.at;
+      }
+      loops.push_back(loop);
+    }
+    Loop inmost = loops.pop_back_val();
+    one.toStep = inmost.to;
+    one.fromStep = inmost.from;
+    one.atStep = inmost.at;
+    one.count = inmost.size;
+    SmallVector<int64_t, 4> at(loops.size());
+    constexpr int64_t kBetweenQuestions = 1 << 16; // Elements.
+    int64_t asked = 0;
+    while (true) {
+      line(one);
+      if ((asked += one.count) >= kBetweenQuestions) {
+        if (!context.process.run.stopped())
+          return;
+        asked = 0;
+      }
+      size_t d = loops.size();
+      while (d-- > 0) {
+        one.to += loops[d].to;
+        one.from += loops[d].from;
+        one.at += loops[d].at;
+        if (++at[d] < loops[d].size)
+          break;
+        one.to -= loops[d].to * loops[d].size;
+        one.from -= loops[d].from * loops[d].size;
+        one.at -= loops[d].at * loops[d].size;
+        at[d] = 0;
+      }
+      if (d == size_t(-1))
+        return;
+    }
   }
 
   /// All updates in their order; those alone that begin in rows [begin, end) unless `end` is negative.
@@ -294,8 +389,10 @@ private:
   };
   static constexpr int64_t kAhead = 3; // Updates.
   RowFunction row;
+  LineFunction line;
   IndexReader index;
-  bool skipsWindows, isEmpty = false, isShared = false, isSorted = false, isOfRows = false;
+  bool skipsWindows, isEmpty = false, isShared = false, isSorted = false, isOfRows = false, isOfElements = false;
+  size_t placed = 0; // The dimension that places of elements are in.
   int64_t rowElements = 1; // Where windows are rows.
   unsigned input, indices, updates;
   BoxCopy whole;
@@ -317,7 +414,15 @@ Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
     return refusal;
   int64_t element = dev::byteSizeOf(RankedTensorType::get({}, type)).value_or(0);
   RowFunction row = nullptr;
-  dispatchCombine(*combine, type, [&]<Combine which, typename T>() { row = combineRow<which, T>; });
+  LineFunction line = nullptr;
+  IndexReader index(op.getScatterIndices().getType());
+  dispatchCombine(*combine, type, [&]<Combine which, typename T>() {
+    row = combineRow<which, T>;
+    if (index.isSigned() && index.width() == 8)
+      line = combineElements<which, T, int64_t>;
+    else if (index.isSigned() && index.width() == 4)
+      line = combineElements<which, T, int32_t>;
+  });
   if (!row && *combine == Combine::Second)
     row = element == 1   ? combineRow<Combine::Second, uint8_t>
           : element == 2 ? combineRow<Combine::Second, uint16_t>
@@ -325,7 +430,7 @@ Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
                          : nullptr;
   if (!row)
     return refusal;
-  return KernelPointer(std::make_unique<ScatterKernel>(op, row, element));
+  return KernelPointer(std::make_unique<ScatterKernel>(op, row, line, element));
 }
 
 } // namespace cupel::compiler
