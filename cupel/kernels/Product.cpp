@@ -122,7 +122,10 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
-bool multipliesBf16() { return currentKernels().pairTiles[0][0] != nullptr; }
+bool multipliesBf16() {
+  const KernelTable &kernels = currentKernels();
+  return kernels.blocks || kernels.pairTiles[0][0];
+}
 
 PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool) {
   bool hasPairs = multipliesBf16();
