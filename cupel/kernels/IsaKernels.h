@@ -65,6 +65,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.packWidened = packWidened;
   table.copyPairs = copyPairs;
   table.copyWidened = copyWidened;
+  table.widenRows = widenRows;
   table.roundToBf16 = roundToBf16;
   table.roundFloats = roundFloats;
   table.vectorTimesRows = vectorTimesRows;

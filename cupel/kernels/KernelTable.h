@@ -205,6 +205,8 @@ struct KernelTable {
                     int64_t columns, float *to, int64_t toStride);
   void (*copyWidened)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
                       int64_t columns, float *to, int64_t toStride);
+  /// As copyWidened of what lies side by side.
+  void (*widenRows)(const uint16_t *from, int64_t rowStride, int64_t rows, int64_t columns, float *to, int64_t toStride);
   /// Numbers rounded to bf16, and held in f32. Where pairs are multiplied, denormal ones may become zero.
   void (*roundToBf16)(const float *from, int64_t count, uint16_t *to);
   void (*roundFloats)(const float *from, int64_t count, float *to);
