@@ -55,8 +55,8 @@ std::vector<Case> productCases() {
                   int64_t depth) {
     return Case{std::move(name), count, ProductShape{batch, rows, columns, depth, false}, {}};
   };
-  auto narrow = [](std::string name, int64_t rows, int64_t columns, int64_t depth) {
-    return Case{std::move(name), 1, ProductShape{1, rows, columns, depth, true, true}, {}};
+  auto narrow = [](std::string name, int64_t rows, int64_t columns, int64_t depth, Numbers numbers = Numbers::Bf16) {
+    return Case{std::move(name), 1, ProductShape{1, rows, columns, depth, true, numbers}, {}};
   };
   return {
       weight("mlp b32", 3, 32, 1024, 1024),
@@ -88,19 +88,23 @@ std::vector<Case> productCases() {
       narrow("bf16 32x1024x1024", 32, 1024, 1024),
       narrow("bf16 128x768x768", 128, 768, 768),
       narrow("bf16 1024x1024x1024", 1024, 1024, 1024),
+      narrow("bf16 1x4096x4096", 1, 4096, 4096),
+      narrow("int8 32x1024x1024", 32, 1024, 1024, Numbers::Int8),
+      narrow("int8 128x768x768", 128, 768, 768, Numbers::Int8),
+      narrow("int8 1024x1024x1024", 1024, 1024, 1024, Numbers::Int8),
   };
 }
 
 std::vector<Case> convolutionCases() {
   std::vector<Case> cases;
   auto add = [&](std::string model, int count, int64_t size, int64_t inputs, int64_t outputs,
-                 int64_t kernel, int64_t stride, int64_t groups = 1) {
+                 int64_t kernel, int64_t stride, int64_t groups = 1, Numbers numbers = Numbers::F32) {
     std::string name = model + " " + std::to_string(kernel) + "x" + std::to_string(kernel) +
                        (stride > 1 ? "s2 " : " ") + std::to_string(inputs) + "-" +
                        std::to_string(outputs) + "@" + std::to_string(size);
     cases.push_back({name, count, {},
                      ConvolutionShape{1, size, size, inputs, outputs, kernel, stride,
-                                      (kernel - 1) / 2, groups}});
+                                      (kernel - 1) / 2, groups, numbers}});
   };
   add("resnet50", 1, 224, 3, 64, 7, 2);
   add("resnet50", 1, 56, 64, 64, 1, 1);
@@ -165,6 +169,16 @@ std::vector<Case> convolutionCases() {
   add("convnext", 3, 28, 192, 192, 7, 1, 192);
   add("convnext", 9, 14, 384, 384, 7, 1, 384);
   add("convnext", 3, 7, 768, 768, 7, 1, 768);
+  for (auto [name, numbers] : {std::pair{"bf16", Numbers::Bf16}, {"int8", Numbers::Int8}}) {
+    add(name, 3, 56, 64, 64, 3, 1, 1, numbers);
+    add(name, 4, 56, 64, 256, 1, 1, 1, numbers);
+    add(name, 3, 28, 128, 128, 3, 1, 1, numbers);
+    add(name, 6, 14, 256, 1024, 1, 1, 1, numbers);
+    add(name, 5, 14, 1024, 256, 1, 1, 1, numbers);
+    add(name, 5, 14, 256, 256, 3, 1, 1, numbers);
+    add(name, 2, 7, 512, 512, 3, 1, 1, numbers);
+    add(name, 2, 56, 24, 144, 1, 1, 1, numbers);
+  }
   return cases;
 }
 
@@ -240,8 +254,7 @@ std::string toJson(const Case &one, double seconds, double peak) {
                          {"rows", one.product->rows},
                          {"columns", one.product->columns},
                          {"depth", one.product->depth},
-                         {"packed", one.product->isPacked},
-                         {"bf16", one.product->isBf16}};
+                         {"packed", one.product->isPacked}};
   else
     object["convolution"] = {
         {"size", one.convolution->height},      {"inputs", one.convolution->inputs},

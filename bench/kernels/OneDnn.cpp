@@ -46,6 +46,8 @@ Runner runnerOf(std::shared_ptr<State> state, int threads) {
 } // namespace
 
 Runner oneDnnProduct(const ProductShape &shape, int64_t copies, int threads) {
+  if (shape.numbers == Numbers::Int8)
+    return {};
   omp_set_num_threads(threads);
   auto state = std::make_shared<State>();
   bool isBatch = shape.batch > 1;
@@ -53,7 +55,7 @@ Runner oneDnnProduct(const ProductShape &shape, int64_t copies, int threads) {
     return isBatch ? memory::dims{shape.batch, rows, columns} : memory::dims{rows, columns};
   };
   Tag plain = isBatch ? Tag::abc : Tag::ab;
-  Type input = shape.isBf16 ? Type::bf16 : Type::f32;
+  Type input = shape.numbers == Numbers::Bf16 ? Type::bf16 : Type::f32;
   memory::desc a(dims(shape.rows, shape.depth), Type::f32, plain),
       b(dims(shape.depth, shape.columns), Type::f32, plain),
       anyB(dims(shape.depth, shape.columns), input, Tag::any),
@@ -77,6 +79,8 @@ Runner oneDnnProduct(const ProductShape &shape, int64_t copies, int threads) {
 }
 
 Runner oneDnnConvolution(const ConvolutionShape &shape, int64_t copies, int threads) {
+  if (shape.numbers != Numbers::F32)
+    return {};
   omp_set_num_threads(threads);
   auto state = std::make_shared<State>();
   int64_t g = shape.groups;

@@ -1,5 +1,6 @@
 #include "bench/kernels/Peers.h"
 
+#include "cupel/kernels/Bytes.h"
 #include "cupel/kernels/Convolution.h"
 
 #include <algorithm>
@@ -59,11 +60,79 @@ Runner ourBf16Product(const ProductShape &shape, int64_t copies, int threads) {
   };
 }
 
+std::vector<int64_t> spaced(int64_t count, int64_t step) {
+  std::vector<int64_t> places(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    places[static_cast<size_t>(i)] = i * step;
+  return places;
+}
+
+/// Any bytes, on a multiple of 64.
+std::shared_ptr<float[]> randomBytes(int64_t count, unsigned seed) { return randomBf16((count + 1) / 2, seed); }
+
+Runner ourByteProduct(const ProductShape &shape, int64_t copies, int threads) {
+  struct State {
+    Pool pool;
+    std::shared_ptr<float[]> a, c;
+    std::vector<int64_t> rows, columns;
+    std::vector<PackedBytes> packed;
+  };
+  auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}, {}, {}});
+  state->a = randomBytes(shape.rows * shape.depth, 1);
+  state->c = alignedFloats(shape.rows * shape.columns);
+  state->rows = spaced(shape.rows, shape.depth), state->columns = spaced(shape.depth, 1);
+  std::shared_ptr<float[]> b = randomBytes(shape.depth * shape.columns, 2);
+  std::vector<int64_t> rows = spaced(shape.depth, shape.columns), columns = spaced(shape.columns, 1);
+  for (int64_t i = 0; i < copies; ++i)
+    state->packed.push_back(packBytes({b.get(), IntegerType::I8, rows, columns}, IntegerType::U8, {}, state->pool));
+  return [=](int64_t turn) {
+    multiply({state->a.get(), IntegerType::U8, state->rows, state->columns}, state->packed[static_cast<size_t>(turn % copies)],
+             reinterpret_cast<int32_t *>(state->c.get()), shape.columns, {}, state->pool);
+  };
+}
+
+kernels::ConvolutionShape oursOf(const bench::ConvolutionShape &shape) {
+  kernels::ConvolutionShape ours;
+  ours.batch = shape.batch;
+  ours.inputChannels = shape.inputs;
+  ours.outputChannels = shape.outputs;
+  ours.input = {1, shape.height, shape.width};
+  ours.kernel = {1, shape.kernel, shape.kernel};
+  ours.strides = {1, shape.stride, shape.stride};
+  ours.paddingLow = ours.paddingHigh = {0, shape.padding, shape.padding};
+  ours.groups = shape.groups;
+  return ours;
+}
+
+Runner ourByteConvolution(const bench::ConvolutionShape &shape, int64_t copies, int threads) {
+  struct State {
+    Pool pool;
+    std::shared_ptr<float[]> input, output;
+    std::vector<PackedByteConvolution> packed;
+  };
+  auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}});
+  kernels::ConvolutionShape ours = oursOf(shape);
+  int64_t tap = shape.inputs / shape.groups * shape.outputs, line = shape.width * shape.inputs;
+  std::shared_ptr<float[]> weights = randomBytes(shape.kernel * shape.kernel * tap, 2);
+  state->input = randomBytes(shape.batch * shape.height * line, 1);
+  state->output = alignedFloats(ours.rows() * shape.outputs);
+  for (int64_t i = 0; i < copies; ++i)
+    state->packed.push_back(packBytes(ours, {weights.get(), IntegerType::I8, {0, shape.kernel * tap, tap, shape.outputs, 1}},
+                                      IntegerType::U8, {}, state->pool));
+  return [=](int64_t turn) {
+    convolve(state->packed[static_cast<size_t>(turn % copies)],
+             {state->input.get(), IntegerType::U8, {shape.height * line, shape.height * line, line, shape.inputs, 1}},
+             reinterpret_cast<int32_t *>(state->output.get()), {}, state->pool);
+  };
+}
+
 } // namespace
 
 Runner ourProduct(const ProductShape &shape, int64_t copies, int threads) {
-  if (shape.isBf16)
+  if (shape.numbers == Numbers::Bf16)
     return ourBf16Product(shape, copies, threads);
+  if (shape.numbers == Numbers::Int8)
+    return ourByteProduct(shape, copies, threads);
   struct State {
     Pool pool;
     std::shared_ptr<float[]> a, b, c, bias;
@@ -97,33 +166,32 @@ Runner ourProduct(const ProductShape &shape, int64_t copies, int threads) {
 }
 
 Runner ourConvolution(const bench::ConvolutionShape &shape, int64_t copies, int threads) {
+  if (shape.numbers == Numbers::Int8)
+    return ourByteConvolution(shape, copies, threads);
   struct State {
     Pool pool;
     std::shared_ptr<float[]> input, bias, output;
     std::vector<PackedConvolution> packed;
   };
   auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}, {}});
-  kernels::ConvolutionShape ours;
-  ours.batch = shape.batch;
-  ours.inputChannels = shape.inputs;
-  ours.outputChannels = shape.outputs;
-  ours.input = {1, shape.height, shape.width};
-  ours.kernel = {1, shape.kernel, shape.kernel};
-  ours.strides = {1, shape.stride, shape.stride};
-  ours.paddingLow = ours.paddingHigh = {0, shape.padding, shape.padding};
-  ours.groups = shape.groups;
+  kernels::ConvolutionShape ours = oursOf(shape);
+  bool isBf16 = shape.numbers == Numbers::Bf16;
   int64_t inputs = shape.inputs / shape.groups, taps = shape.kernel * shape.kernel;
   std::shared_ptr<float[]> weights = randomFloats(taps * inputs * shape.outputs, 2);
-  state->input = randomFloats(shape.batch * shape.height * shape.width * shape.inputs, 1);
+  state->input = (isBf16 ? randomBf16 : randomFloats)(shape.batch * shape.height * shape.width * shape.inputs, 1);
   state->bias = randomFloats(shape.outputs, 3);
   state->output = alignedFloats(ours.rows() * shape.outputs);
   int64_t tap = inputs * shape.outputs;
   for (int64_t i = 0; i < copies; ++i)
-    state->packed.push_back(packConvolution(
+    state->packed.push_back((isBf16 ? packRoundedConvolution : packConvolution)(
         ours, {weights.get(), {0, shape.kernel * tap, tap}, shape.outputs, 1}, state->pool));
   return [=](int64_t turn) {
-    convolve(state->packed[static_cast<size_t>(turn % copies)], state->input.get(),
-             state->output.get(), shape.outputs, {state->bias.get()}, state->pool);
+    const PackedConvolution &packed = state->packed[static_cast<size_t>(turn % copies)];
+    if (isBf16)
+      convolve(packed, reinterpret_cast<const uint16_t *>(state->input.get()), state->output.get(), shape.outputs,
+               {state->bias.get()}, state->pool);
+    else
+      convolve(packed, state->input.get(), state->output.get(), shape.outputs, {state->bias.get()}, state->pool);
   };
 }
 

@@ -10,14 +10,19 @@
 
 namespace cupel::bench {
 
+/// What both sides are: bf16 with a result in f32, or bytes (without sign times with one) with a result in integers; only
+/// with weights.
+enum class Numbers { F32, Bf16, Int8 };
+
 struct ProductShape {
   int64_t batch, rows, columns, depth;
   bool isPacked; // B is a weight; else both sides come as they are.
-  bool isBf16 = false; // Both sides, with a result in f32; only with weights.
+  Numbers numbers = Numbers::F32;
 };
 
 struct ConvolutionShape {
   int64_t batch, height, width, inputs, outputs, kernel, stride, padding, groups;
+  Numbers numbers = Numbers::F32;
 
   int64_t outputHeight() const { return (height + 2 * padding - kernel) / stride + 1; }
   int64_t outputWidth() const { return (width + 2 * padding - kernel) / stride + 1; }

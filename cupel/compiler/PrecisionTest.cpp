@@ -88,9 +88,9 @@ TEST(Precision, WhoAsksForTheHighestGetsF32) {
   EXPECT_FALSE(asked->notes.contains("precision"));
 }
 
-/// Of many channels, in pairs where the processor multiplies these: the golden reference's sums of the same rounded
+/// In pairs where the processor multiplies these, of many channels and of few: the golden reference's sums of the same rounded
 /// numbers, within the bound of sums in f32.
-TEST(Precision, ConvolutionsOfManyChannelsRoundOnTheirWay) {
+TEST(Precision, ConvolutionsRoundOnTheirWay) {
   struct Case {
     const char *image, *kernel, *result, *window;
     int groups, terms;
@@ -99,7 +99,9 @@ TEST(Precision, ConvolutionsOfManyChannelsRoundOnTheirWay) {
                           Case{"1x12x10x64", "1x1x64x96", "1x12x10x96", "", 1, 64},
                           Case{"1x12x10x33", "1x1x33x96", "1x12x10x96", "", 1, 33},
                           Case{"1x9x9x32", "3x3x32x16", "1x5x5x16", "stride = [2, 2], pad = [[1, 1], [1, 1]]", 1, 9 * 32},
-                          Case{"1x7x7x40", "3x3x20x24", "1x5x5x24", "", 2, 9 * 20}}) {
+                          Case{"1x7x7x40", "3x3x20x24", "1x5x5x24", "", 2, 9 * 20},
+                          Case{"2x9x9x8", "3x3x8x16", "2x7x7x16", "", 1, 9 * 8},
+                          Case{"1x20x22x3", "7x7x3x24", "1x10x11x24", "stride = [2, 2], pad = [[3, 3], [3, 3]]", 1, 49 * 3}}) {
     auto type = [](const char *sizes) { return "tensor<" + std::string(sizes) + "xf32>"; };
     std::string i = type(one.image), k = type(one.kernel), c = type(one.result);
     std::string text = "func.func @main(%i: " + i + ", %k: " + k + ") -> " + c +
@@ -119,12 +121,14 @@ TEST(Precision, ConvolutionsOfManyChannelsRoundOnTheirWay) {
   }
 }
 
-/// Convolutions and batches are computed on rounded numbers: as by a program that rounds them itself.
-TEST(Precision, ConvolutionsAndBatchesTakeRoundedNumbers) {
-  std::string plain = R"(func.func @main(%i: tensor<2x9x9x8xf32>, %k: tensor<3x3x8x16xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x16xf32>, tensor<4x12x6xf32>) {
-  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x9x8xf32>, tensor<3x3x8x16xf32>) -> tensor<2x7x7x16xf32>
+/// Small groups, channels by themselves and batches are computed in f32 on rounded numbers: as by a program that rounds
+/// them itself.
+TEST(Precision, GroupsAndBatchesTakeRoundedNumbers) {
+  std::string plain = R"(func.func @main(%i: tensor<2x9x9x32xf32>, %k: tensor<3x3x4x32xf32>, %w: tensor<3x3x1x32xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x32xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>) {
+  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x9x32xf32>, tensor<3x3x4x32xf32>) -> tensor<2x7x7x32xf32>
+  %e = stablehlo.convolution(%i, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[0, 1], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<2x9x9x32xf32>, tensor<3x3x1x32xf32>) -> tensor<2x4x4x32xf32>
   %d = stablehlo.dot_general %q, %r, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x12x20xf32>, tensor<4x20x6xf32>) -> tensor<4x12x6xf32>
-  return %c, %d : tensor<2x7x7x16xf32>, tensor<4x12x6xf32>
+  return %c, %e, %d : tensor<2x7x7x32xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>
 })";
   auto rounded = [](Tensor &argument, int64_t number) {
     fill(argument, number);
@@ -134,9 +138,9 @@ TEST(Precision, ConvolutionsAndBatchesTakeRoundedNumbers) {
   };
   auto expected = runBy("cpu", plain, rounded), made = runBy("cpu", plain, fill, narrow(), 2);
   ASSERT_TRUE(expected && made) << expected.message() << made.message();
-  for (size_t r = 0; r < 2; ++r)
+  for (size_t r = 0; r < 3; ++r)
     EXPECT_EQ(std::memcmp(expected->results[r].data(), made->results[r].data(), size_t(made->results[r].byteSize())), 0) << r;
-  EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 2 products"));
+  EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 3 products"));
   EXPECT_FALSE(made->notes.contains("fallbacks"));
 }
 

@@ -47,6 +47,21 @@ void copyWidened(const uint16_t *from, int64_t rowStride, int64_t columnStride, 
       to[r * toStride + c] = widen(from[r * rowStride + c * columnStride]);
 }
 
+void widenRows(const uint16_t *from, int64_t rowStride, int64_t rows, int64_t columns, float *to, int64_t toStride) {
+  using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
+  using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
+  for (int64_t r = 0; r < rows; ++r, from += rowStride, to += toStride) {
+    int64_t c = 0;
+    for (; c + kWidth <= columns; c += kWidth) {
+      Halves halves;
+      __builtin_memcpy(&halves, from + c, sizeof halves);
+      store(to + c, __builtin_bit_cast(Vector, __builtin_convertvector(halves, Bits) << 16));
+    }
+    for (; c < columns; ++c)
+      to[c] = widen(from[c]);
+  }
+}
+
 /// To the nearest, ties to even, in the upper half; NaN stays one.
 inline uint32_t roundedBits(float value) {
   auto bits = __builtin_bit_cast(uint32_t, value);

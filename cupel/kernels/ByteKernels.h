@@ -5,6 +5,7 @@
 
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Simd.h"
+#include "cupel/kernels/Vnni.h"
 
 #include <utility>
 
@@ -83,10 +84,10 @@ inline ShortVector laced(ShortVector a, ShortVector b, std::integer_sequence<int
 
 /// sums + a pair of products each.
 inline IntegerVector addPairs(IntegerVector sums, ShortVector a, IntegerVector weights) {
-#if defined(__AVX512VNNI__)
+#if CUPEL_HAS_VNNI
   using Sums = int __attribute__((vector_size(kWidth * 4)));
-  return __builtin_bit_cast(IntegerVector, __builtin_ia32_vpdpwssd512(__builtin_bit_cast(Sums, sums), __builtin_bit_cast(Sums, a),
-                                                                     __builtin_bit_cast(Sums, weights)));
+  return __builtin_bit_cast(IntegerVector, addPairProducts(__builtin_bit_cast(Sums, sums), __builtin_bit_cast(Sums, a),
+                                                           __builtin_bit_cast(Sums, weights)));
 #else
   using Pairs = short __attribute__((vector_size(kWidth * 4)));
 #if defined(__AVX512BW__)

@@ -51,8 +51,9 @@ struct Moved {
   Moved(IntegerType leftType, IntegerType rightType, ByteZeros zeros, int64_t rowBytes) {
     bool isRightSigned = rightType == IntegerType::I8;
     sides.isSigned = leftType == IntegerType::I8;
+    sides.isMoved = sides.isSigned && !currentKernels().blocks; // Matrix registers take both sides with a sign.
     flip = isRightSigned ? 0 : 0x80;
-    left = static_cast<uint32_t>(zeros.left + (sides.isSigned ? 128 : 0));
+    left = static_cast<uint32_t>(zeros.left + (sides.isMoved ? 128 : 0));
     right = static_cast<uint32_t>(zeros.right - (isRightSigned ? 0 : 128));
     sides.rowFactor = static_cast<int32_t>(-right);
     sides.rowBytes = rowBytes;

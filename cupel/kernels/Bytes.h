@@ -1,7 +1,7 @@
 // Products and convolutions of bytes with 32-bit sums and an epilogue, as quantized models have them: each side with or
-// without sign and less its zero point. Four bytes are multiplied at a time (AVX512_VNNI), as pairs of 16 bits where
-// there is no instruction that is exact for all of them. Inside, the left side has no sign and the right one has: whatever
-// is otherwise is moved by 128, and what that and zero points add is taken off by a number for each column and, where
+// without sign and less its zero point. Four bytes are multiplied at a time (AMX_INT8, AVX512_VNNI, AVX_VNNI), as pairs of
+// 16 bits where there is no instruction that is exact for all of them. Inside, the left side has no sign (but in matrix
+// registers) and the right one has: whatever is otherwise is moved by 128, and what that and zero points add is taken off by a number for each column and, where
 // the right side has a zero point of its own, one for each row. Sums wrap around: the same bits on every instruction
 // set and number of threads. Used by the runtime of device programs.
 

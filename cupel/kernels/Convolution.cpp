@@ -93,14 +93,15 @@ double convolutionNanoseconds(const ConvolutionShape &shape) {
 ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
                                             const KernelTable &kernels) {
   constexpr int64_t kFewChannels = 12;
-  if (shape.hasIntegers || shape.hasBytes || shape.hasPairs)
+  if (shape.hasIntegers || shape.hasBytes)
     return ConvolutionMethod::Pixels;
-  if (shape.groups > 1 && shape.groups == shape.inputChannels &&
+  int64_t fewChannels = shape.hasPairs ? kFewChannels / 2 : kFewChannels;
+  if (!shape.hasPairs && shape.groups > 1 && shape.groups == shape.inputChannels &&
       shape.groups == shape.outputChannels)
     return ConvolutionMethod::Depthwise;
   if (groupedFunction(shape, kernels))
     return ConvolutionMethod::Groups;
-  if (shape.groups == 1 && shape.inputChannels <= kFewChannels && shape.kernel[2] > 1 &&
+  if (shape.groups == 1 && shape.inputChannels <= fewChannels && shape.kernel[2] > 1 &&
       shape.kernelDilation[2] == 1 && shape.inputDilation == Spatial{1, 1, 1})
     return ConvolutionMethod::Lines;
   return ConvolutionMethod::Pixels;
@@ -162,17 +163,18 @@ static void convolve(const PackedConvolution &weights, Image image, float *c, in
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)
     return;
   ScratchFrame frame;
-  if (ConvolutionAccess::roundedChannels(weights) && !weights.shape().hasPairs)
+  ConvolutionMethod method = ConvolutionAccess::method(weights);
+  bool roundsOnItsWay = method == ConvolutionMethod::Depthwise || method == ConvolutionMethod::Lines;
+  if (ConvolutionAccess::roundedChannels(weights) && !weights.shape().hasPairs && !roundsOnItsWay)
     image = {roundedImage(weights, image, frame, pool)};
-  const float *input = image.wide;
-  switch (ConvolutionAccess::method(weights)) {
+  switch (method) {
   case ConvolutionMethod::Groups:
   case ConvolutionMethod::Pixels:
     return convolvePixels(weights, image, c, ldc, epilogue, pool);
   case ConvolutionMethod::Lines:
-    return convolveLines(weights, input, c, ldc, epilogue, pool);
+    return convolveLines(weights, image, c, ldc, epilogue, pool);
   case ConvolutionMethod::Depthwise:
-    return convolveDepthwise(weights, input, c, ldc, epilogue, pool);
+    return convolveDepthwise(weights, image, c, ldc, epilogue, pool);
   }
 }
 

@@ -107,9 +107,10 @@ const float *roundedImage(const PackedConvolution &weights, const Image &image, 
 /// Of bytes, `c` may be null (RowsTimesPanels); their input is not dilated.
 void convolvePixels(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                     const Epilogue &epilogue, const Pool &pool, const ByteSides *bytes = nullptr);
-void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+/// An image that is rounded is so on its way.
+void convolveLines(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                    const Epilogue &epilogue, const Pool &pool);
-void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+void convolveDepthwise(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                        const Epilogue &epilogue, const Pool &pool);
 
 /// What a convolution takes on one core, cautiously.

@@ -15,7 +15,8 @@ struct Work {
   Spatial output;
   const float *weights;
   const float *zeros; // For padding that has to be multiplied, else null.
-  const float *input;
+  const float *input; // From `firstLine` on, whose pixels are `pitch` apart.
+  int64_t firstLine, pitch;
   int64_t ldc;
   const float *bias; // Or null.
 };
@@ -40,15 +41,16 @@ public:
         if (fromZ < 0 || fromY < 0)
           continue;
         int64_t line = (pixel.image * shape.input[0] + fromZ) * shape.input[1] + fromY;
-        starts[lines] = work.input + line * shape.input[2] * shape.inputChannels;
+        starts[lines] = work.input + (line - work.firstLine) * shape.input[2] * work.pitch;
         weights[lines++] =
             work.weights + (z * shape.kernel[1] + y) * shape.kernel[2] * shape.inputChannels;
       }
   }
 
-  /// Some channels.
-  void compute(int64_t first, int64_t count) {
+  /// Some channels, of which the first lies at `place` in a pixel of the input.
+  void compute(int64_t first, int64_t count, int64_t place) {
     firstChannel = first;
+    inputChannel = place;
     channelCount = count;
     // Pixels whose taps are all inside the line are [begin, end).
     int64_t stride = shape.strides[2], low = shape.paddingLow[2], width = work.output[2];
@@ -65,7 +67,7 @@ public:
   }
 
   /// With the zeros between and around pixels.
-  void computeTapByTap(int64_t first, int64_t count) {
+  void computeTapByTap(int64_t first, int64_t count, int64_t channelPlace) {
     ScratchFrame frame;
     int64_t channels = shape.inputChannels, taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
     auto **inputs = frame.take<const float *>(taps), **factors = frame.take<const float *>(taps);
@@ -82,7 +84,8 @@ public:
         }
         if (!isInside && !work.zeros)
           continue;
-        inputs[used] = isInside ? work.input + place * channels + first : work.zeros;
+        place -= work.firstLine * shape.input[2];
+        inputs[used] = isInside ? work.input + place * work.pitch + channelPlace : work.zeros;
         factors[used++] = work.weights + tap * channels + first;
       }
       // Every tap is a line of its own.
@@ -109,7 +112,7 @@ private:
     // Without a column there is no place in the input to point to.
     int64_t used = firstColumn < endColumn ? lines : 0;
     for (int64_t i = 0; i < used; ++i) {
-      moved[i] = starts[i] + place * channels + firstChannel;
+      moved[i] = starts[i] + place * work.pitch + inputChannel;
       movedWeights[i] = weights[i] + firstColumn * channels + firstChannel;
     }
     DepthwiseFunction function = nullptr;
@@ -119,7 +122,7 @@ private:
       function = work.kernels.depthwiseSmall[used - 1][columns - 1][stride - 1];
     if (!function)
       function = work.kernels.depthwise;
-    function({moved, movedWeights, used, columns, channels, stride * channels, step * channels,
+    function({moved, movedWeights, used, columns, channels, stride * work.pitch, step * work.pitch,
               pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
               from(work.bias, firstChannel)});
   }
@@ -128,7 +131,7 @@ private:
   const ConvolutionShape &shape;
   Pixel pixel;
   float *c;
-  int64_t firstChannel = 0, channelCount = 0;
+  int64_t firstChannel = 0, inputChannel = 0, channelCount = 0;
   int64_t lines = 0; // Of the kernel that meet the input.
   const float **starts, **moved, **weights, **movedWeights;
 };
@@ -162,14 +165,49 @@ Bands planBands(const Work &work, int threads) {
   return bands;
 }
 
+/// Lines of the input.
+struct LineRange {
+  int64_t first = 0, end = 0;
+};
+
+/// Those that lines [first, end) of the result are made of, and what lies between them.
+LineRange inputLinesOf(const ConvolutionShape &shape, const Spatial &output, int64_t first, int64_t end) {
+  LineRange found;
+  for (int64_t i = first; i < end; ++i) {
+    Pixel pixel = pixelOf(output, i * output[2]);
+    for (int64_t tap = 0; tap < shape.kernel[0] * shape.kernel[1]; ++tap) {
+      int64_t z = inputPosition(shape, 0, pixel.at[0], tap / shape.kernel[1]);
+      int64_t y = inputPosition(shape, 1, pixel.at[1], tap % shape.kernel[1]);
+      if (z < 0 || y < 0)
+        continue;
+      int64_t line = (pixel.image * shape.input[0] + z) * shape.input[1] + y;
+      found.first = found.end == 0 ? line : std::min(found.first, line);
+      found.end = std::max(found.end, line + 1);
+    }
+  }
+  return found;
+}
+
+/// Some channels of lines of an image that is rounded on its way, in f32.
+void roundLines(const Work &work, const Image &image, LineRange lines, int64_t channel, int64_t count, float *to, int64_t pitch) {
+  int64_t channels = work.shape.inputChannels, width = work.shape.input[2];
+  int64_t pixels = (lines.end - lines.first) * width, first = lines.first * width * channels + channel;
+  if (image.narrow)
+    return work.kernels.widenRows(image.narrow + first, channels, pixels, count, to, pitch);
+  for (int64_t i = 0; i < pixels; ++i)
+    work.kernels.roundFloats(image.wide + first + i * channels, count, to + i * pitch);
+}
+
 } // namespace
 
-void convolveDepthwise(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+void convolveDepthwise(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                        const Epilogue &epilogue, const Pool &pool) {
   const ConvolutionShape &shape = weights.shape();
   ScratchFrame frame;
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
-            ConvolutionAccess::data(weights), nullptr, input, ldc, epilogue.bias};
+            ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias};
+  // A part that stays in the cache is rounded, or widened, at a time.
+  bool isRounded = ConvolutionAccess::roundedChannels(weights) > 0;
   bool isFinite = ConvolutionAccess::isFinite(weights);
   if (!isFinite) {
     auto *zeros = frame.take<float>(shape.inputChannels);
@@ -193,6 +231,14 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
     Work mine = work;
     if (!c)
       mine.ldc = shape.outputChannels;
+    LineRange needed;
+    float *rounded = nullptr;
+    if (isRounded) {
+      needed = inputLinesOf(shape, work.output, first, end);
+      mine.firstLine = needed.first;
+      mine.pitch = std::min(bands.block, endChannel - firstChannel);
+      mine.input = rounded = inner.take<float>((needed.end - needed.first) * shape.input[2] * mine.pitch);
+    }
     std::optional<Line> line[kMostBandLines];
     for (int64_t i = first; i < end; ++i)
       line[i - first].emplace(mine, i, rows + (i - first) * width * mine.ldc, inner);
@@ -205,11 +251,14 @@ void convolveDepthwise(const PackedConvolution &weights, const float *input, flo
       int64_t after = std::min(channel + bands.block, endChannel), start = startOf(channel);
       // What is computed once more is finished then.
       int64_t finished = after < endChannel ? startOf(after) : endChannel;
+      if (isRounded)
+        roundLines(work, image, needed, start, after - start, rounded, mine.pitch);
+      int64_t place = isRounded ? 0 : start;
       for (int64_t i = 0; i < end - first; ++i) {
         if (isTapByTap)
-          line[i]->computeTapByTap(start, after - start);
+          line[i]->computeTapByTap(start, after - start, place);
         else
-          line[i]->compute(start, after - start);
+          line[i]->compute(start, after - start, place);
         // While the line is in the nearest cache.
         if (epilogue.function)
           epilogue.function(epilogue.operands, rows + i * width * mine.ldc + start, mine.ldc,

@@ -8,18 +8,39 @@
 namespace cupel::kernels {
 namespace {
 
+/// `count` pixels of so many halves, an odd number of them filled up with zero.
+void copyInPairs(const uint16_t *from, int64_t channels, int64_t count, uint16_t *to) {
+  int64_t padded = (channels + 1) / 2 * 2, i = 0;
+  if (channels == 3) // Of colours: with what comes behind, which is masked, but not behind the last.
+    for (; i + 1 < count; ++i) {
+      uint64_t four;
+      std::memcpy(&four, from + i * 3, sizeof four);
+      four &= 0xffff'ffff'ffff;
+      std::memcpy(to + i * 4, &four, sizeof four);
+    }
+  for (; i < count; ++i) {
+    std::copy_n(from + i * channels, channels, to + i * padded);
+    if (padded != channels)
+      to[i * padded + channels] = 0;
+  }
+}
+
 /// A line of the input with its padding, from the first element that the kernel can touch on.
-/// Lies where it is if there is nothing to add.
+/// Lies where it is if there is nothing to add. An image that is rounded is so line by line.
 struct Lines {
   const ConvolutionShape &shape;
+  const KernelTable &kernels;
   const float *input;
-  int64_t width; // Pixels of a padded line.
+  const uint16_t *narrow;
+  int64_t halves; // Of a pixel that is rounded; else 0.
+  int64_t width;  // Pixels of a padded line.
 
-  Lines(const ConvolutionShape &shape, const float *input)
-      : shape(shape), input(input),
+  Lines(const PackedConvolution &weights, const Image &image)
+      : shape(weights.shape()), kernels(ConvolutionAccess::kernels(weights)), input(image.wide), narrow(image.narrow),
+        halves(ConvolutionAccess::roundedChannels(weights)),
         width(shape.input[2] + shape.paddingLow[2] + shape.paddingHigh[2]) {}
 
-  bool isCopied() const { return shape.paddingLow[2] > 0 || shape.paddingHigh[2] > 0; }
+  bool isCopied() const { return halves > 0 || shape.paddingLow[2] > 0 || shape.paddingHigh[2] > 0; }
   int64_t size() const { return width * shape.inputChannels; }
   const float *at(int64_t image, int64_t z, int64_t y) const {
     int64_t line = (image * shape.input[0] + z) * shape.input[1] + y;
@@ -35,9 +56,30 @@ struct Lines {
     int64_t pixels = std::min(shape.input[2] - skipped, width - low);
     int64_t channels = shape.inputChannels;
     std::fill_n(to, low * channels, 0.0f);
-    std::memcpy(to + low * channels, at(image, z, y) + skipped * channels,
-                static_cast<size_t>(pixels * channels) * sizeof(float));
+    if (halves > 0)
+      roundPixels(image, z, y, skipped, pixels, to + low * channels);
+    else
+      std::memcpy(to + low * channels, at(image, z, y) + skipped * channels,
+                  static_cast<size_t>(pixels * channels) * sizeof(float));
     std::fill(to + (low + pixels) * channels, to + size(), 0.0f);
+  }
+
+private:
+  /// In pairs or in f32.
+  void roundPixels(int64_t image, int64_t z, int64_t y, int64_t first, int64_t count, float *floats) const {
+    int64_t line = (image * shape.input[0] + z) * shape.input[1] + y, from = (line * shape.input[2] + first) * halves;
+    auto *to = reinterpret_cast<uint16_t *>(floats);
+    if (!shape.hasPairs)
+      return narrow ? kernels.widenRows(narrow + from, 0, 1, count * halves, floats, 0)
+                    : kernels.roundFloats(input + from, count * halves, floats);
+    if (narrow)
+      return copyInPairs(narrow + from, halves, count, to);
+    if (halves % 2 == 0)
+      return kernels.roundToBf16(input + from, count * halves, to);
+    ScratchFrame frame;
+    auto *rounded = frame.take<uint16_t>(count * halves);
+    kernels.roundToBf16(input + from, count * halves, rounded);
+    copyInPairs(rounded, halves, count, to);
   }
 };
 
@@ -74,12 +116,12 @@ private:
 
 } // namespace
 
-void convolveLines(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+void convolveLines(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                    const Epilogue &epilogue, const Pool &pool) {
   const ConvolutionShape &shape = weights.shape();
   Spatial output = shape.output();
   PanelCut cut = ConvolutionAccess::cut(weights);
-  Lines lines(shape, input);
+  Lines lines(weights, image);
   int64_t taps = shape.kernel[0] * shape.kernel[1];
   int64_t depth = shape.kernel[2] * shape.inputChannels;
   ScratchFrame outer;
@@ -119,6 +161,7 @@ void convolveLines(const PackedConvolution &weights, const float *input, float *
     part.tapIndices = tapIndices;
     part.zeros = isAtTheEdge && ConvolutionAccess::isFinite(weights) ? zeros : nullptr;
     part.depth = depth;
+    part.hasPairs = shape.hasPairs;
     part.cut = cut;
     part.panels = ConvolutionAccess::data(weights);
     part.panelDepth = taps * depth;

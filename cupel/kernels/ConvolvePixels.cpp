@@ -150,7 +150,7 @@ void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, 
   part.tapIndices = taps;
   // What is not there need not be multiplied by weights that cannot make a NaN of zero, and bytes not where they are
   // zero as they are multiplied.
-  bool areZeros = work.bytes ? work.bytes->filler == 0 && !work.bytes->isSigned : ConvolutionAccess::isFinite(work.weights);
+  bool areZeros = work.bytes ? work.bytes->filler == 0 && !work.bytes->isMoved : ConvolutionAccess::isFinite(work.weights);
   bool skips = work.taps > 1 && isAtTheEdge && areZeros;
   part.zeros = skips ? work.zeros : nullptr;
   part.c = work.c ? work.c + row * work.ldc + part.column : nullptr;

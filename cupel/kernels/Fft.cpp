@@ -93,7 +93,7 @@ template <typename T> const FftTable<T> &tableOf(Isa isa) {
 #if defined(__x86_64__)
   if (isa >= Isa::V4)
     return fftV4<T>();
-  if (isa == Isa::V3)
+  if (isa >= Isa::V3)
     return fftV3<T>();
 #endif
   return fftBaseline<T>();

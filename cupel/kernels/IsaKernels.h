@@ -4,31 +4,28 @@
 #pragma once
 
 #include "cupel/kernels/Bf16Kernels.h"
-#include "cupel/kernels/ByteKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
+#include "cupel/kernels/IntegerTable.h"
 #include "cupel/kernels/LineKernels.h"
 #include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
-#include "cupel/kernels/TileKernel.h"
 #include "cupel/kernels/VectorProducts.h"
 
 namespace cupel::kernels {
 namespace {
 
-template <int vectors, int rows, int most> constexpr void addTiles(KernelTable &table) {
-  table.tiles[vectors - 1][rows - 1] = computeTile<FloatStep, rows, vectors>;
+template <int vectors, int rows> constexpr void addTiles(KernelTable &table) {
+  if constexpr (rows <= kTileRows[vectors - 1]) {
+    table.tiles[vectors - 1][rows - 1] = computeTile<FloatStep, rows, vectors>;
 #if defined(__AVX512BF16__)
-  table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
+    table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
 #endif
-  table.integerTiles[vectors - 1][rows - 1] = computeTile<IntegerPairStep, rows, vectors>;
-  table.byteTiles[0][vectors - 1][rows - 1] = computeTile<ByteStep<false>, rows, vectors>;
-  table.byteTiles[1][vectors - 1][rows - 1] = computeTile<ByteStep<true>, rows, vectors>;
-  table.outer[vectors - 1][rows - 1] = computeOuter<rows, vectors>;
-  table.tileRows[vectors - 1] = rows;
-  if constexpr (rows < most)
-    addTiles<vectors, rows + 1, most>(table);
+    table.outer[vectors - 1][rows - 1] = computeOuter<rows, vectors>;
+    table.tileRows[vectors - 1] = rows;
+    addTiles<vectors, rows + 1>(table);
+  }
 }
 
 void multiplyAddIntegers(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums) {
@@ -48,24 +45,18 @@ constexpr KernelTable makeTable(const char *name) {
   KernelTable table = {};
   table.name = name;
   table.width = kWidth;
-  // As many sums as registers hold beside the row's factor and a row of the panel; the speeds are
-  // measured (bench/kernels) and say which widths of panels a matrix is cut into.
+  addTiles<1, 1>(table);
+  addTiles<2, 1>(table);
+  addTiles<3, 1>(table);
+  addTiles<4, 1>(table);
+  addIntegerKernels(table);
+  // Measured (bench/kernels); they say which widths of panels a matrix is cut into.
   if constexpr (kWidth == 16) {
-    addTiles<1, 1, 16>(table);
-    addTiles<2, 1, 12>(table);
-    addTiles<3, 1, 8>(table);
-    addTiles<4, 1, 6>(table);
     table.tileSpeed[0] = 0.95f, table.tileSpeed[1] = 0.99f;
     table.tileSpeed[2] = table.tileSpeed[3] = 1;
   } else if constexpr (kWidth == 8) {
-    addTiles<1, 1, 8>(table);
-    addTiles<2, 1, 6>(table);
-    addTiles<3, 1, 4>(table);
     table.tileSpeed[0] = 0.75f, table.tileSpeed[1] = table.tileSpeed[2] = 1;
   } else {
-    addTiles<1, 1, 8>(table);
-    addTiles<2, 1, 5>(table);
-    addTiles<3, 1, 4>(table);
     table.tileSpeed[0] = 0.8f, table.tileSpeed[1] = 0.97f, table.tileSpeed[2] = 1;
   }
   table.packPanel = packPanel;
@@ -74,6 +65,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.packWidened = packWidened;
   table.copyPairs = copyPairs;
   table.copyWidened = copyWidened;
+  table.widenRows = widenRows;
   table.roundToBf16 = roundToBf16;
   table.roundFloats = roundFloats;
   table.vectorTimesRows = vectorTimesRows;
@@ -102,8 +94,6 @@ constexpr KernelTable makeTable(const char *name) {
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;
-  table.depthwiseBytes[0] = depthwiseBytes<false>;
-  table.depthwiseBytes[1] = depthwiseBytes<true>;
   table.transpose = transpose;
   return table;
 }

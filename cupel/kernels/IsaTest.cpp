@@ -13,18 +13,26 @@ TEST(IsaTest, TablesAreWholeAndOfTheirWidth) {
     SCOPED_TRACE(table.name);
 #if defined(__x86_64__)
     EXPECT_EQ(table.name, isaName(isa));
-    EXPECT_EQ(table.width, isa == Isa::Baseline ? 4 : isa == Isa::V3 ? 8 : 16);
+    EXPECT_EQ(table.width, isa == Isa::Baseline ? 4 : isa < Isa::V4 ? 8 : 16);
+    EXPECT_EQ(table.blocks != nullptr, isa == Isa::Amx);
 #endif
     EXPECT_GT(table.tileRows[0], 0);
     for (int v = 0; v < kMostTileVectors; ++v)
       for (int r = 0; r < kMostTileRows; ++r)
-        EXPECT_EQ(table.tiles[v][r] != nullptr, r < table.tileRows[v]);
+        for (TileFunction function : {table.tiles[v][r], table.integerTiles[v][r], table.byteTiles[0][v][r], table.byteTiles[1][v][r]})
+          EXPECT_EQ(function != nullptr, r < table.tileRows[v]);
   }
 }
 
 TEST(IsaTest, AScopeChangesTheTable) {
   {
     IsaScope scope(Isa::Baseline);
+    EXPECT_STREQ(currentKernels().name, "baseline");
+  }
+  {
+    IsaScope scope(kernelsOf(Isa::V3));
+    EXPECT_STREQ(currentKernels().name, kernelsOf(Isa::V3).name);
+    IsaScope inner(Isa::Baseline);
     EXPECT_STREQ(currentKernels().name, "baseline");
   }
   EXPECT_EQ(&currentKernels(), &kernelsOf(currentIsa()));
@@ -37,8 +45,14 @@ TEST(IsaDeathTest, TheEnvironmentMasks) {
     setenv("CUPEL_KERNELS", limit, 1);
     std::exit(static_cast<int>(currentIsa()));
   };
-  EXPECT_EXIT(exitWith("baseline"), testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(exitWith("v3"), testing::ExitedWithCode(std::min(1, static_cast<int>(bestIsa()))), "");
+  for (Isa isa : kAllIsas) {
+    std::string name(isaName(isa));
+    Isa expected = Isa::Baseline; // The best up to it.
+    for (Isa other : kAllIsas)
+      if (other <= isa && hasIsa(other))
+        expected = other;
+    EXPECT_EXIT(exitWith(name.c_str()), testing::ExitedWithCode(static_cast<int>(expected)), "") << name;
+  }
   EXPECT_EXIT(exitWith("nonsense"), testing::ExitedWithCode(static_cast<int>(bestIsa())), "");
 }
 

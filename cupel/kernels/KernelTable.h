@@ -46,6 +46,28 @@ using OuterFunction = void (*)(const OuterTile &);
 constexpr int kMostTileRows = 16;
 constexpr int kMostTileVectors = 4;
 
+/// The most steps of a tap that are multiplied at once in matrix registers: with the widest panel they stay in the
+/// nearest cache while rows go by.
+constexpr int64_t kBlockDepth = 192;
+
+/// What a thread's matrix registers are set up for; nothing, to begin with.
+struct BlockSetup {
+  uint32_t key = 0;
+};
+
+/// A tile of `rows` x `vectors` in matrix registers. Its bias is what sums begin with, not what is added at their end.
+using BlockFunction = void (*)(const Tile &, int64_t rows, int64_t vectors, BlockSetup &setup);
+
+/// What processors with matrix registers (AMX) do instead of the tiles of vectors that are named. The sum of a step is no
+/// chain: where the depth is cut is seen in sums of floats, and must follow from the shape of the whole alone.
+struct BlockTable {
+  int rows[kMostTileVectors]; // As `tileRows` below.
+  BlockFunction pairs;        // pairTiles
+  BlockFunction bytes[2];     // byteTiles; but [1]: those of A are multiplied as they are, with their sign.
+  /// Of a setup that is not empty: before the thread does anything else for long.
+  void (*release)();
+};
+
 /// Pixels of a line side by side, each channel by itself.
 struct DepthwiseSpan {
   const float *const *line;    // Where the first pixel's first tap of each kernel line lies.
@@ -163,6 +185,7 @@ struct KernelTable {
   /// The same where they are four neighbouring bytes: B's have a sign; [1]: A's as well, and are multiplied as if
   /// each were greater by 128. A bias is integers too.
   TileFunction byteTiles[2][kMostTileVectors][kMostTileRows];
+  const BlockTable *blocks; // Null: there are no matrix registers.
   /// Of as many rows and vectors as tiles have.
   OuterFunction outer[kMostTileVectors][kMostTileRows];
   /// Packs `columns` columns of B from the strided matrix into a panel of `width` columns, zeros
@@ -182,6 +205,8 @@ struct KernelTable {
                     int64_t columns, float *to, int64_t toStride);
   void (*copyWidened)(const uint16_t *from, int64_t rowStride, int64_t columnStride, int64_t rows,
                       int64_t columns, float *to, int64_t toStride);
+  /// As copyWidened of what lies side by side.
+  void (*widenRows)(const uint16_t *from, int64_t rowStride, int64_t rows, int64_t columns, float *to, int64_t toStride);
   /// Numbers rounded to bf16, and held in f32. Where pairs are multiplied, denormal ones may become zero.
   void (*roundToBf16)(const float *from, int64_t count, uint16_t *to);
   void (*roundFloats)(const float *from, int64_t count, float *to);

@@ -24,31 +24,74 @@ struct Chunk {
   bool isFirst, isLast;
 };
 
-template <typename F> void forChunks(int64_t taps, int64_t depth, F &&body) {
+/// Chunks of about `most` steps; a part of a tap is no longer than that.
+template <typename F> void forChunks(int64_t taps, int64_t depth, int64_t most, F &&body) {
   if (taps * depth == 0)
     return body(Chunk{0, 0, 0, 0, true, true});
-  if (depth < kDepthChunk) {
+  if (depth < most) {
     // Rather a somewhat longer chunk than a very short last one.
-    int64_t parts = std::max<int64_t>(1, (taps * depth + kDepthChunk / 4) / kDepthChunk);
+    int64_t parts = std::max<int64_t>(1, (taps * depth + most / 4) / most);
     int64_t step = (taps + parts - 1) / parts;
     for (int64_t tap = 0; tap < taps; tap += step)
       body(Chunk{tap, std::min(step, taps - tap), 0, depth, tap == 0, tap + step >= taps});
     return;
   }
-  int64_t parts = (depth + kDepthChunk - 1) / kDepthChunk;
+  // Of whole registers, if the processor has them for the depth.
+  constexpr int64_t kUnit = 16;
+  int64_t units = (depth + kUnit - 1) / kUnit, parts = (units * kUnit + most - 1) / most;
   for (int64_t tap = 0; tap < taps; ++tap)
     for (int64_t part = 0; part < parts; ++part) {
-      int64_t begin = depth * part / parts, end = depth * (part + 1) / parts;
+      int64_t begin = units * part / parts * kUnit, end = std::min(depth, units * (part + 1) / parts * kUnit);
       body(Chunk{tap, 1, begin, end - begin, tap == 0 && part == 0,
                  tap + 1 == taps && part + 1 == parts});
     }
 }
 
-int64_t countChunks(int64_t taps, int64_t depth) {
+int64_t countChunks(int64_t taps, int64_t depth, int64_t most) {
   int64_t count = 0;
-  forChunks(taps, depth, [&](const Chunk &) { ++count; });
+  forChunks(taps, depth, most, [&](const Chunk &) { ++count; });
   return count;
 }
+
+/// How tiles of some work are computed: in vectors or, with a block function, in matrix registers.
+struct TileKernels {
+  const TileFunction (*functions)[kMostTileRows];
+  const int *rows; // The most, of [vectors - 1].
+  BlockFunction block = nullptr;
+  void (*release)() = nullptr;
+  int64_t depthChunk = kDepthChunk;
+
+  TileKernels(const KernelTable &kernels, const RowsTimesPanels &work)
+      : functions(work.bytes         ? kernels.byteTiles[work.bytes->isSigned]
+                  : work.hasIntegers ? kernels.integerTiles
+                  : work.hasPairs    ? kernels.pairTiles
+                                     : kernels.tiles),
+        rows(kernels.tileRows) {
+    const BlockTable *blocks = kernels.blocks;
+    if (!blocks || (!work.bytes && !work.hasPairs))
+      return;
+    block = work.bytes ? blocks->bytes[work.bytes->isSigned] : blocks->pairs;
+    release = blocks->release;
+    rows = blocks->rows;
+    depthChunk = kBlockDepth;
+  }
+
+  int64_t mostRows() const { return *std::max_element(rows, rows + kMostTileVectors); }
+};
+
+/// Matrix registers in use, until the end.
+struct BlockUse {
+  const TileKernels &tiles;
+  BlockSetup setup;
+
+  explicit BlockUse(const TileKernels &tiles) : tiles(tiles) {}
+  ~BlockUse() {
+    if (setup.key)
+      tiles.release();
+  }
+  BlockUse(const BlockUse &) = delete;
+  BlockUse &operator=(const BlockUse &) = delete;
+};
 
 /// Where a panel's part of a chunk would begin if its taps were the first ones.
 const float *chunkOf(const RowsTimesPanels &work, const Chunk &chunk, int64_t panel) {
@@ -102,8 +145,8 @@ struct PanelSums {
 /// the `nextBytes` of B that will be needed next. `finish` is called with the first row of each tile, where
 /// it lies and the number of rows.
 template <typename F>
-void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, const Chunk &chunk,
-                   int64_t panel, const PanelSums &sums, const float *bias, const float *next,
+void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chunk, int64_t panel,
+                   const PanelSums &sums, const float *bias, const float *next,
                    int64_t nextBytes, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
@@ -116,13 +159,10 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
   tile.b = chunkOf(work, chunk, panel);
   tile.bStride = work.bStride ? work.bStride : width;
   tile.ldc = sums.ldc;
-  tile.bias = chunk.isLast ? bias : nullptr;
+  const TileKernels &kernels = use.tiles;
+  tile.bias = (kernels.block ? chunk.isFirst : chunk.isLast) ? bias : nullptr;
   tile.accumulate = !chunk.isFirst;
-  const TileFunction *functions = (work.bytes         ? kernels.byteTiles[work.bytes->isSigned]
-                                   : work.hasIntegers ? kernels.integerTiles
-                                   : work.hasPairs  ? kernels.pairTiles
-                                                    : kernels.tiles)[vectors - 1];
-  int64_t most = kernels.tileRows[vectors - 1];
+  int64_t most = kernels.rows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
   tile.nextStep = nextBytes / std::max<int64_t>(1, tiles * chunk.taps * chunk.depth);
@@ -133,12 +173,15 @@ void multiplyPanel(const KernelTable &kernels, const RowsTimesPanels &work, cons
     used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
   int64_t begin = 0;
   for (int64_t i = 0; i < tiles; ++i) {
-    int64_t end = work.rowCount * (i + 1) / tiles;
+    int64_t end = kernels.block ? std::min(work.rowCount, begin + most) : work.rowCount * (i + 1) / tiles;
     tile.rows = rows + begin;
     tile.c = sums.at(begin);
     if (work.zeros)
       leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
-    functions[end - begin - 1](tile);
+    if (kernels.block)
+      kernels.block(tile, end - begin, vectors, use.setup);
+    else
+      kernels.functions[vectors - 1][end - begin - 1](tile);
     finish(begin, tile.c, end - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = end;
@@ -155,6 +198,8 @@ const int32_t *rowTerms(const KernelTable &kernels, const RowsTimesPanels &work,
     for (int64_t tap = 0; tap < work.taps; ++tap)
       sum += static_cast<uint32_t>(kernels.sumBytes[work.bytes->isSigned](
           reinterpret_cast<const uint8_t *>(work.rows[tap * work.rowCount + i]), work.bytes->rowBytes));
+    if (work.bytes->isSigned && !work.bytes->isMoved)
+      sum -= static_cast<uint32_t>(128 * work.taps * work.bytes->rowBytes);
     terms[i] = static_cast<int32_t>(sum * static_cast<uint32_t>(work.bytes->rowFactor));
   }
   return terms;
@@ -228,15 +273,17 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   };
   const float *lastBias = whole(bias);
   const int32_t *terms = rowTerms(kernels, work, frame);
-  auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth)));
+  TileKernels tiles(kernels, work);
+  BlockUse use(tiles);
+  auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth, tiles.depthChunk)));
   int64_t chunkCount = 0;
-  forChunks(work.taps, work.depth, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
+  forChunks(work.taps, work.depth, tiles.depthChunk, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
   // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
   int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
   // Sums that nobody keeps: those of such panels or, where no chunk goes on with them, of one tile.
   bool isOneTile = !work.c && chunkCount == 1;
   int64_t keptStride = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
-  float *kept = work.c ? nullptr : frame.take<float>(keptStride * (isOneTile ? kMostTileRows : work.rowCount));
+  float *kept = work.c ? nullptr : frame.take<float>(keptStride * (isOneTile ? tiles.mostRows() : work.rowCount));
   auto multiplyOne = [&](const Chunk &chunk, int64_t panel, int64_t firstOfGroup, const float *next,
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
@@ -258,7 +305,7 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
         work.epilogue->function(work.epilogue->operands, c, sums.ldc, work.row + row, rows,
                                 work.column + column, cut.columnsOf(panel));
     };
-    multiplyPanel(kernels, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
+    multiplyPanel(use, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
                   isLast ? lastBias : from(bias, column), next, nextBytes, finish);
   };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {

@@ -124,7 +124,12 @@ void packPanels(const KernelTable &kernels, MatrixView b, int64_t rows, const Pa
                    });
 }
 
-bool multipliesBf16() { return currentKernels().pairTiles[0][0] != nullptr; }
+std::string_view bf16Instructions() {
+  const KernelTable &kernels = currentKernels();
+  return kernels.blocks ? "AMX_BF16" : kernels.pairTiles[0][0] ? "AVX512_BF16" : "";
+}
+
+bool multipliesBf16() { return !bf16Instructions().empty(); }
 
 PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool) {
   bool hasPairs = multipliesBf16();

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 
 namespace cupel::kernels {
 
@@ -61,10 +62,12 @@ struct Bf16View {
   int64_t columnStride = 1;
 };
 
-/// Whether the processor multiplies pairs of bf16 (and CUPEL_KERNELS lets it).
+/// What multiplies pairs of bf16: "AMX_BF16" or "AVX512_BF16", where the processor has it and CUPEL_KERNELS lets it; else
+/// empty.
+std::string_view bf16Instructions();
 bool multipliesBf16();
 
-/// In bf16 with f32 sums: where the processor multiplies pairs of them (AVX512_BF16, which takes
+/// In bf16 with f32 sums: where the processor multiplies pairs of them (AVX512_BF16 or AMX, which take
 /// denormal numbers for zero), elsewhere in f32, where each product is exact. Both are within the
 /// bound of a sum in f32 in any order. A right side packed from bf16 goes with a left one in bf16.
 PackedMatrix packMatrix(Bf16View b, int64_t rows, int64_t columns, const Pool &pool);

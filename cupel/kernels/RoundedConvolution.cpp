@@ -60,8 +60,8 @@ PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsV
   int64_t taps = product(shape.kernel), inputs = shape.inputChannels / shape.groups;
   std::shared_ptr<float[]> matrix = roundedWeights(shape, weights);
   ConvolutionShape packedShape = shape;
-  if (multipliesBf16() &&
-      ConvolutionAccess::method(shape, currentKernels()) == ConvolutionMethod::Pixels) {
+  ConvolutionMethod method = ConvolutionAccess::method(shape, currentKernels());
+  if (multipliesBf16() && (method == ConvolutionMethod::Pixels || method == ConvolutionMethod::Lines)) {
     matrix = pairsOf(matrix.get(), taps, inputs, shape.outputChannels);
     packedShape = inPairs(shape);
     inputs = (inputs + 1) / 2;

@@ -8,9 +8,14 @@
 
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Simd.h"
+#include "cupel/kernels/Vnni.h"
 
 namespace cupel::kernels {
 namespace {
+
+/// The most rows of a tile of [vectors - 1]: as many sums as registers hold beside the row's factor and a row of the panel.
+constexpr int kTileRows[kMostTileVectors] = {kWidth == 16 ? 16 : 8, kWidth == 16 ? 12 : kWidth == 8 ? 6 : 5,
+                                             kWidth == 16 ? 8 : 4, kWidth == 16 ? 6 : 0};
 
 /// What most steps have in common: they are done in one part, and sums are floats.
 struct WholeStep {
@@ -45,10 +50,9 @@ struct IntegerPairStep : WholeStep {
   using Sums = int __attribute__((vector_size(kWidth * 4)));
 
   static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
-#if defined(__AVX512VNNI__)
-    return __builtin_bit_cast(Vector, __builtin_ia32_vpdpwssd512(__builtin_bit_cast(Sums, sum),
-                                                                __builtin_bit_cast(Sums, a),
-                                                                __builtin_bit_cast(Sums, b)));
+#if CUPEL_HAS_VNNI
+    return __builtin_bit_cast(Vector, addPairProducts(__builtin_bit_cast(Sums, sum), __builtin_bit_cast(Sums, a),
+                                                      __builtin_bit_cast(Sums, b)));
 #else
     auto left = __builtin_bit_cast(Pairs, a), right = __builtin_bit_cast(Pairs, b);
 #if defined(__AVX512BW__)
@@ -77,7 +81,7 @@ struct IntegerPairStep : WholeStep {
 /// were greater by 128. Without an instruction for it, the even and the odd ones are pairs: those that multiply bytes
 /// with sums of 16 bits saturate.
 template <bool isSigned> struct ByteStep : IntegerPairStep {
-#if defined(__AVX512VNNI__)
+#if CUPEL_HAS_VNNI
   static constexpr int kParts = 1;
 #else
   static constexpr int kParts = 2;
@@ -100,10 +104,9 @@ template <bool isSigned> struct ByteStep : IntegerPairStep {
   }
 
   static Vector multiplyAdd(Vector sum, Vector a, Vector b) {
-#if defined(__AVX512VNNI__)
-    return __builtin_bit_cast(Vector, __builtin_ia32_vpdpbusd512(__builtin_bit_cast(Sums, sum),
-                                                                __builtin_bit_cast(Sums, a),
-                                                                __builtin_bit_cast(Sums, b)));
+#if CUPEL_HAS_VNNI
+    return __builtin_bit_cast(Vector, addByteProducts(__builtin_bit_cast(Sums, sum), __builtin_bit_cast(Sums, a),
+                                                      __builtin_bit_cast(Sums, b)));
 #else
     return IntegerPairStep::multiplyAdd(sum, a, b);
 #endif

@@ -146,17 +146,18 @@ Value convertedFrom(Value value, bool fromBf16) {
   return isThat ? conversion.getOperand() : Value();
 }
 
-/// Whether both sides are numbers of bf16 and the kernels for these take the shape: they need taps of many channels.
+/// Whether both sides are numbers of bf16 and the kernels for these take the shape: not small groups.
 bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
   if (!op->hasAttr(compiler::kNarrowedAttr) &&
       (!convertedFrom(op.getLhs(), true) || !convertedFrom(kernel, true) || compiler::asksForMore(op)))
     return false;
-  constexpr int64_t kFewChannels = 12, kSmallGroup = 16;
-  int64_t channels = cast<RankedTensorType>(op.getLhs().getType())
-                         .getDimSize(op.getDimensionNumbers().getInputFeatureDimension());
+  constexpr int64_t kSmallGroup = 16;
+  auto numbers = op.getDimensionNumbers();
+  int64_t channels = cast<RankedTensorType>(op.getLhs().getType()).getDimSize(numbers.getInputFeatureDimension());
+  int64_t results = cast<RankedTensorType>(op.getResult().getType()).getDimSize(numbers.getOutputFeatureDimension());
   auto groups = int64_t(op.getFeatureGroupCount());
-  bool hasMany = groups == 1 ? channels > kFewChannels : channels / groups > kSmallGroup;
-  return hasMany && compiler::mayRewrite(op, "round-in-convolution");
+  bool isDepthwise = groups == channels && groups == results;
+  return (groups == 1 || isDepthwise || channels / groups > kSmallGroup) && compiler::mayRewrite(op, "round-in-convolution");
 }
 
 /// The image of such a convolution: in bf16 if that is what there is, or what its maker can as well give; in f32,

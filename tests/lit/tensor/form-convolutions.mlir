@@ -35,22 +35,36 @@ func.func @line(%x: tensor<2x6x20xf32>, %w: tensor<8x3x3xf32>) -> tensor<2x8x10x
   return %0 : tensor<2x8x10xf32>
 }
 
-// Where operands are rounded to bf16 and taps have many channels, the convolution rounds its image itself; few channels
-// are left to what rounds them.
+// Where operands are rounded to bf16, the convolution rounds its image itself; small groups are left to what rounds them.
 // CHECK-LABEL: func.func @rounded
 // CHECK-SAME: (%[[X:.*]]: tensor<1x6x6x16xf32>, %[[Y:.*]]: tensor<1x6x6x4xf32>
 // CHECK-NOT: (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
 // CHECK: %[[FEW:.*]] = stablehlo.convert {{.*}} : (tensor<1x6x6x4xbf16>) -> tensor<1x6x6x4xf32>
 // CHECK: tir.convolution(%[[X]], {{.*}} groups 1 rounded reading
-// CHECK: tir.convolution(%[[FEW]], {{.*}} groups 1 reading
-func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor<3x3x16x8xf32>, %v: tensor<3x3x4x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) {
+// CHECK: tir.convolution(%[[FEW]], {{.*}} groups 2 reading
+func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor<3x3x16x8xf32>, %v: tensor<3x3x2x8xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>) {
   %0 = stablehlo.convert %x : (tensor<1x6x6x16xf32>) -> tensor<1x6x6x16xbf16>
   %1 = stablehlo.convert %0 : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
   %2 = stablehlo.convert %y : (tensor<1x6x6x4xf32>) -> tensor<1x6x6x4xbf16>
   %3 = stablehlo.convert %2 : (tensor<1x6x6x4xbf16>) -> tensor<1x6x6x4xf32>
   %4 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>) -> tensor<1x4x4x8xf32>
-  %5 = stablehlo.convolution(%3, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x4xf32>, tensor<3x3x4x8xf32>) -> tensor<1x4x4x8xf32>
+  %5 = stablehlo.convolution(%3, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64, cupel.narrowed} : (tensor<1x6x6x4xf32>, tensor<3x3x2x8xf32>) -> tensor<1x4x4x8xf32>
   return %4, %5 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
+}
+
+// Images of colours, and channels each by itself, which are read in bf16 where their maker can give it.
+// CHECK-LABEL: func.func @rounded_few
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} groups 1 rounded reading
+// CHECK: %[[N:.*]] = stablehlo.convert {{.*}} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+// CHECK: tir.convolution(%[[N]], {{.*}} groups 8 rounded reading
+func.func @rounded_few(%x: tensor<1x6x6x3xf32>, %v: tensor<3x3x3x8xf32>, %w: tensor<3x3x1x8xf32>) -> tensor<1x2x2x8xf32> {
+  %0 = stablehlo.convert %x : (tensor<1x6x6x3xf32>) -> tensor<1x6x6x3xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x3xbf16>) -> tensor<1x6x6x3xf32>
+  %2 = stablehlo.convolution(%1, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, cupel.narrowed} : (tensor<1x6x6x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x4x4x8xf32>
+  %3 = stablehlo.convert %2 : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  %4 = stablehlo.convert %3 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
+  %5 = stablehlo.convolution(%4, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64, cupel.narrowed} : (tensor<1x4x4x8xf32>, tensor<3x3x1x8xf32>) -> tensor<1x2x2x8xf32>
+  return %5 : tensor<1x2x2x8xf32>
 }
 
 // The gradient of a kernel: what is computed is laid over the image at few places, with channels inmost in both.
@@ -111,13 +125,12 @@ func.func @narrow(%x: tensor<1x6x6x16xf32>, %w: tensor<3x3x16x8xf32>) -> (tensor
   return %6, %7, %e : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x6x6x16xf32>
 }
 
-// Written in bf16: sums are f32 and rounded once. Who asks for more gets f32. An argument of few channels is widened
-// where it is transposed. Windows are combined in f32.
+// Written in bf16: sums are f32 and rounded once. Who asks for more gets f32. An argument is transposed as it
+// is. Windows are combined in f32.
 // CHECK-LABEL: func.func @written
 // CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xf32>
 // CHECK: %[[T:.*]] = stablehlo.transpose %arg2
-// CHECK: %[[W:.*]] = stablehlo.convert %[[T]] : (tensor<1x6x6x3xbf16>) -> tensor<1x6x6x3xf32>
-// CHECK: tir.convolution(%[[W]], {{.*}} groups 1 reading
+// CHECK: tir.convolution(%[[T]], {{.*}} groups 1 rounded reading {{.*}} : (tensor<1x6x6x3xbf16>
 // CHECK: tir.convolution({{.*}} groups 1 reading {{.*}} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>)
 // CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x16xf32>) -> tensor<1x5x5x16xf32>
 // CHECK: stablehlo.convert {{.*}} -> tensor<1x5x5x16xbf16>

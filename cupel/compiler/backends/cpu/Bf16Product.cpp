@@ -116,9 +116,11 @@ Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, Kerne
   return KernelPointer(std::move(kernel));
 }
 
-std::string_view howBf16IsMultiplied() {
-  return kernels::multipliesBf16() ? "AVX512_BF16 for products without batches and convolutions of many channels, f32 on rounded numbers for the rest"
-                                   : "emulated: f32 on rounded numbers, this processor has no instructions for bf16";
+std::string howBf16IsMultiplied() {
+  if (!kernels::multipliesBf16())
+    return "emulated: f32 on rounded numbers, this processor has no instructions for bf16";
+  return std::string(kernels::bf16Instructions()) +
+         " for products without batches and convolutions, f32 on rounded numbers for channels by themselves, small groups and batches";
 }
 
 } // namespace cupel::compiler

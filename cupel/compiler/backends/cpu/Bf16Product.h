@@ -13,6 +13,6 @@ namespace cupel::compiler {
 Result<KernelPointer> bf16Product(tir::ProductOp op, dev::LaunchOp launch, KernelChoice choice);
 
 /// In words, for notes and reports: by the processor's instructions, or emulated.
-std::string_view howBf16IsMultiplied();
+std::string howBf16IsMultiplied();
 
 } // namespace cupel::compiler

@@ -152,7 +152,7 @@ private:
   static void describePrecision(std::map<std::string, std::string> &notes) {
     auto found = notes.find("precision");
     if (found != notes.end())
-      found->second = found->second.substr(0, found->second.find(" (")) + " (" + std::string(howBf16IsMultiplied()) + ")";
+      found->second = found->second.substr(0, found->second.find(" (")) + " (" + howBf16IsMultiplied() + ")";
   }
 
   static void describeIn(std::map<std::string, std::string> &notes, const ProgramReport &report) {

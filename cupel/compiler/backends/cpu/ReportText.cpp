@@ -144,7 +144,7 @@ std::string asText(const CpuReport &report) {
     os << "composites: " << describeComposites(report.composites) << "\n";
   os << "trace:     " << report.trace << "\n";
   if (report.narrowProducts > 0)
-    os << "precision: bf16/f32, products and convolutions: " << report.narrowProducts << " (" << llvm::StringRef(howBf16IsMultiplied()) << ")\n";
+    os << "precision: bf16/f32, products and convolutions: " << report.narrowProducts << " (" << howBf16IsMultiplied() << ")\n";
   for (const RoundedWeight &one : report.weights) {
     os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
                         llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
@@ -264,7 +264,7 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
     object["composites"] = std::move(composites);
   }
   if (report.narrowProducts > 0)
-    object["precision"] = llvm::json::Object{{"name", "bf16/f32"}, {"products", report.narrowProducts}, {"how", llvm::StringRef(howBf16IsMultiplied())}};
+    object["precision"] = llvm::json::Object{{"name", "bf16/f32"}, {"products", report.narrowProducts}, {"how", howBf16IsMultiplied()}};
   if (!report.weights.empty()) {
     llvm::json::Array weights;
     for (const RoundedWeight &one : report.weights) {
