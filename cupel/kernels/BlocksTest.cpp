@@ -75,7 +75,7 @@ TEST(BlocksTest, TheProcessorDoesWhatIsEmulated) {
   const BlockTable &real = *kernelsOf(Isa::Amx).blocks, &emulated = emulatedBlocks();
   for (int64_t vectors = 1; vectors <= kMostTileVectors; ++vectors)
     for (int64_t rows = 1; rows <= real.rows[vectors - 1]; rows += rows < 15 ? 7 : 1)
-      for (int64_t depth : {0, 1, 16, 37, 192})
+      for (int64_t depth : {int64_t{0}, int64_t{1}, int64_t{16}, int64_t{37}, kBlockDepth})
         for (bool isRegular : {true, false}) {
           SCOPED_TRACE(testing::Message() << rows << " rows, " << vectors << " vectors, depth " << depth);
           Problem problem{rows, vectors, depth, depth > 100 ? 1 : 3, isRegular, depth == 37, rows % 2 == 0};

@@ -46,9 +46,9 @@ using OuterFunction = void (*)(const OuterTile &);
 constexpr int kMostTileRows = 16;
 constexpr int kMostTileVectors = 4;
 
-/// The most steps of a tap that are multiplied at once in matrix registers: with the widest panel they stay in the
-/// nearest cache while rows go by.
-constexpr int64_t kBlockDepth = 192;
+/// The most steps of a tap that are multiplied at once in matrix registers. Measured: less would stay in the nearest cache
+/// while rows go by, and be slower, because sums are stored and loaded again for each part.
+constexpr int64_t kBlockDepth = 384;
 
 /// What a thread's matrix registers are set up for; nothing, to begin with.
 struct BlockSetup {
