@@ -448,6 +448,32 @@ def gather_elements() -> Built:
 
 
 @seeded
+def scatter_add() -> Built:
+    return Apply(lambda x, places, updates: x.scatter_add(0, places, updates)), (torch.randn(2000, 64), torch.randint(0, 2000, (8000, 64)), torch.randn(8000, 64))
+
+
+class GruCells(nn.Module):
+    """Steps of a recurrence written out: a row times a matrix and a small map, fifty times."""
+
+    def __init__(self, inner: int = 64, width: int = 128, steps: int = 50):
+        super().__init__()
+        self.width, self.steps, self.given, self.kept = width, steps, nn.Linear(inner, 3 * width), nn.Linear(width, 3 * width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden, given = torch.zeros(x.shape[0], self.width), self.given(x)
+        for step in range(self.steps):
+            (r, z, n), (s, u, m) = given[:, step].chunk(3, -1), self.kept(hidden).chunk(3, -1)
+            fresh = torch.tanh(n + torch.sigmoid(r + s) * m)
+            hidden = fresh + torch.sigmoid(z + u) * (hidden - fresh)
+        return hidden
+
+
+@seeded
+def gru_cells() -> Built:
+    return GruCells(), (torch.randn(1, 50, 64),)
+
+
+@seeded
 def volumes() -> Built:
     net = nn.Sequential(nn.Conv3d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool3d(2), nn.Conv3d(32, 64, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(64, 10))
     return net, (torch.randn(1, 3, 8, 56, 56),)
@@ -525,11 +551,15 @@ IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "ml
 # Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
 WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
-    efficientnet, convnext, t5_small, unet, lstm, volumes, graph_net, gather_elements,
+    efficientnet, convnext, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
     operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
     operation("argmax_of_columns", lambda x: x.argmax(0), (1024, 1024)),
     operation("outer_2048", torch.outer, (2048,), (2048,)),
     operation("mish_2m", F.mish, (1024, 2048)),
+    operation("gelu_by_cubes", lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3.0)))), (512, 3072)),
+    operation("roll", lambda x: torch.roll(x, (3, 3), (1, 2)), (4, 56, 56, 96)),
+    operation("roll_of_rows", lambda x: torch.roll(x, 5, -1), (2048, 1000)),
+    operation("row_times_matrix", torch.matmul, (1, 256), (256, 1024)),
     operation("adaptive_average", lambda x: F.adaptive_avg_pool2d(x, 7), (4, 64, 56, 56)),
     operation("topk_50_of_32000", lambda x: x.topk(50, -1)[0], (256, 32000)),
     operation("sort_256x4096", lambda x: x.sort(-1)[0], (256, 4096)),

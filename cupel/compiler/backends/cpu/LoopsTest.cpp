@@ -226,6 +226,36 @@ TEST(LoopsTest, CodeGivesTheBitsOfTheLaunchesThatItReplaces) {
   }
 }
 
+/// Steps that are written out: a few of a kind run without code, which many of them share.
+TEST(LoopsTest, ManyStepsThatAreAlikeAreOnePieceOfCode) {
+  auto codesMadeFor = [](int steps) {
+    std::string text = "func.func @main(%h0: tensor<1x64xf32>, %w: tensor<64x128xf32>, %x: tensor<20x64xf32>) -> tensor<1x64xf32> {\n";
+    for (int i = 0; i < steps; ++i) {
+      std::string n = std::to_string(i), next = std::to_string(i + 1);
+      text += "  %p" + n + " = stablehlo.dot_general %h" + n + ", %w, contracting_dims = [1] x [0] : (tensor<1x64xf32>, tensor<64x128xf32>) -> tensor<1x128xf32>\n" +
+              "  %a" + n + " = stablehlo.slice %p" + n + " [0:1, 0:64] : (tensor<1x128xf32>) -> tensor<1x64xf32>\n" +
+              "  %b" + n + " = stablehlo.slice %p" + n + " [0:1, 64:128] : (tensor<1x128xf32>) -> tensor<1x64xf32>\n" +
+              "  %x" + n + " = stablehlo.slice %x [" + n + ":" + next + ", 0:64] : (tensor<20x64xf32>) -> tensor<1x64xf32>\n" +
+              "  %s" + n + " = stablehlo.add %a" + n + ", %x" + n + " : tensor<1x64xf32>\n" +
+              "  %g" + n + " = stablehlo.logistic %b" + n + " : tensor<1x64xf32>\n" +
+              "  %t" + n + " = stablehlo.tanh %s" + n + " : tensor<1x64xf32>\n" +
+              "  %h" + next + " = stablehlo.multiply %g" + n + ", %t" + n + " : tensor<1x64xf32>\n";
+    }
+    text += "  return %h" + std::to_string(steps) + " : tensor<1x64xf32>\n}\n";
+    codegen::CodegenStatistics before = codegen::statistics();
+    CompileOptions options;
+    options.backend = "cpu";
+    auto made = compile(text, options);
+    EXPECT_TRUE(made) << made.message();
+    codegen::CodegenStatistics now = codegen::statistics();
+    return std::pair(now.compiled + now.loadedFromDisk - before.compiled - before.loadedFromDisk, now.sharedInMemory - before.sharedInMemory);
+  };
+  EXPECT_EQ(codesMadeFor(1), std::pair(int64_t{0}, int64_t{0}));
+  auto [pieces, shared] = codesMadeFor(20);
+  EXPECT_EQ(pieces, 1);
+  EXPECT_GE(shared, 10);
+}
+
 TEST(LoopsTest, ALoopThatCountsFarIsCodeAtOnce) {
   auto codesMadeFor = [](int steps) {
     Loop loop = kLoops[0];

@@ -121,6 +121,8 @@ public:
       parts.push_back({BoxCopy({rows, bytes}, {step, 1}, {rowBytes, 1}, 1), argumentOf(source), begin, bytes, step, offset});
       offset += bytes;
     }
+    isOfPairs = parts.size() == 2 && llvm::all_of(parts, [](const Part &part) { return (part.bytes == 4 || part.bytes == 8) && part.step == part.bytes; }) &&
+                parts[0].bytes == parts[1].bytes;
   }
 
   Status run(LaunchContext &, std::span<const std::byte *const> reads,
@@ -135,6 +137,10 @@ public:
     constexpr double kNanosecondsPerByte = 0.1;
     kernelPool().parallelFor((rows + perBlock - 1) / perBlock, double(perBlock * rowBytes) * kNanosecondsPerByte, [&](int64_t block) {
       int64_t first = block * perBlock, count = std::min(rows - first, perBlock);
+      if (isOfPairs) {
+        int64_t at = first * parts[0].bytes;
+        return pairNumbers(reads[parts[0].argument] + at, reads[parts[1].argument] + at, writes[0] + first * rowBytes, count);
+      }
       for (const Part &part : parts)
         copyRows(reads[part.argument] + part.from + first * part.step, part.step, writes[0] + part.to + first * rowBytes, count, part.bytes);
     });
@@ -160,12 +166,25 @@ private:
         std::memcpy(to + i * rowBytes, from + i * step, size_t(bytes));
     }
   }
+  /// Numbers of two arrays side by side: what a loop over both has vectors for.
+  void pairNumbers(const std::byte *a, const std::byte *b, std::byte *to, int64_t count) const {
+    return parts[0].bytes == 4 ? paired<uint32_t>(a, b, to, count) : paired<uint64_t>(a, b, to, count);
+  }
+  template <typename T> static void paired(const std::byte *a, const std::byte *b, std::byte *to, int64_t count) {
+    const auto *first = reinterpret_cast<const T *>(a), *second = reinterpret_cast<const T *>(b);
+    auto *__restrict both = reinterpret_cast<T *>(to);
+    for (int64_t i = 0; i < count; ++i) {
+      both[2 * i] = first[i];
+      both[2 * i + 1] = second[i];
+    }
+  }
   template <typename T> void copyNumbers(const std::byte *from, int64_t step, std::byte *to, int64_t count) const {
     for (int64_t i = 0; i < count; ++i)
       std::memcpy(to + i * rowBytes, from + i * step, sizeof(T));
   }
 
   int64_t rows = 1, rowBytes = 0;
+  bool isOfPairs = false;
   std::vector<Part> parts;
 };
 

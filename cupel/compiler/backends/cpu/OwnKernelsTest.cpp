@@ -260,7 +260,7 @@ TEST(OwnKernelsTest, ScattersOfElementsInBatches) {
 /// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
 TEST(OwnKernelsTest, ConcatenationsAndRolls) {
   for (const char *element : {"f32", "ui8", "i64", "complex<f32>"})
-    for (const char *shape : {"3x70x", "900x70x", "40x5x7x", "2x20000x"})
+    for (const char *shape : {"3x70x", "900x70x", "40x5x7x", "2x20000x", "700x2x"})
       for (int d : {0, 1}) {
         std::string text = shape, e = element;
         std::vector<int64_t> sizes;
@@ -283,6 +283,14 @@ TEST(OwnKernelsTest, ConcatenationsAndRolls) {
                         "\n  %1 = " + sliced(0, 1) + "\n  %2 = stablehlo.concatenate %0, %1, %b, %a, dim = " + std::to_string(d) + " : (" + type(whole - 1) +
                         ", " + type(1) + ", " + type(1) + ", " + type(whole) + ") -> " + type(2 * whole + 1) + "\n  return %2 : " + type(2 * whole + 1) + "\n}\n");
       }
+}
+
+TEST(OwnKernelsTest, TwoArraysNumberByNumber) {
+  for (const char *element : {"f32", "i64", "ui8"}) {
+    std::string one = std::string("tensor<3x70001x1x") + element + ">", two = std::string("tensor<3x70001x2x") + element + ">";
+    expectOwnKernel("func.func @main(%a: " + one + ", %b: " + one + ") -> " + two + " {\n  %0 = stablehlo.concatenate %a, %b, dim = 2 : (" + one + ", " + one +
+                    ") -> " + two + "\n  return %0 : " + two + "\n}\n");
+  }
 }
 
 /// One column: the products of rows, with what is done to them.

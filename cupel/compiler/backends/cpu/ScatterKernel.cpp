@@ -196,6 +196,8 @@ private:
       int64_t inmost = rowElements > 1 ? step / rowElements : step;
       for (int64_t i = block > 0 ? ends[size_t(block) - 1] : 0; i < ends[size_t(block)]; ++i) {
         const Update &update = sorted[size_t(i)];
+        if (i + kAhead < ends[size_t(block)]) // Between updates of a block lie those of others.
+          fetchLines<0>(sorted[size_t(i + kAhead)].from, step);
         if (isOfRows) {
           row(to + index.read(reads[indices], update.vector + dimensions[0].index) * step, inmost, update.from, inmost, rowElements);
           continue;
@@ -328,12 +330,13 @@ private:
 
   /// Begins to bring the row of a later update.
   void fetch(const std::byte *to, int64_t row) const {
-    if (row < 0 || row >= dimensions[0].size)
-      return;
+    if (row >= 0 && row < dimensions[0].size)
+      fetchLines<1>(to + row * dimensions[0].to, dimensions[0].to);
+  }
+  template <int isWritten> static void fetchLines(const std::byte *first, int64_t bytes) {
     constexpr int64_t kLine = 64, kLines = 4; // The processor sees where it goes on.
-    const std::byte *first = to + row * dimensions[0].to;
-    for (int64_t at = 0; at < std::min(dimensions[0].to, kLines * kLine); at += kLine)
-      __builtin_prefetch(first + at, 1);
+    for (int64_t at = 0; at < std::min(bytes, kLines * kLine); at += kLine)
+      __builtin_prefetch(first + at, isWritten);
   }
 
   /// One window: what lies inside, or nothing where that is asked for and some of it does not.
