@@ -16,6 +16,8 @@ struct KeptBlock {
 
 /// More are not searched through.
 constexpr size_t kMostBlocks = 64;
+/// From so many times the size on a block is not cut for another: it would be missed.
+constexpr size_t kMostTimes = 4;
 
 /// Blocks of at least kKeptFrom bytes, those in use and those that are kept, oldest first.
 class Blocks {
@@ -47,13 +49,18 @@ public:
     std::lock_guard lock(mutex);
     auto best = blocks.end();
     for (auto at = blocks.begin(); at != blocks.end(); ++at)
-      if (at->size >= bytes && at->size <= bytes + bytes / 4 &&
-          (best == blocks.end() || at->size < best->size))
+      if (at->size >= bytes && (best == blocks.end() || at->size < best->size))
         best = at;
-    if (best != blocks.end()) {
+    // One that is too large is cut where memory would have to go back for a new one anyway.
+    const bool isFull = live + kept + bytes > most;
+    const bool isNear = best != blocks.end() && best->size <= bytes + bytes / 16;
+    if (isNear || (best != blocks.end() && isFull && best->size / bytes < kMostTimes)) {
       KeptBlock found = *best;
       blocks.erase(best);
       kept -= found.size;
+      if (!isNear)
+        if (void *cut = std::realloc(found.address, bytes))
+          found = {cut, bytes};
       live += found.size;
       return found;
     }

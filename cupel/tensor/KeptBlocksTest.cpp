@@ -30,7 +30,11 @@ TEST(KeptBlocksTest, KeptAndUsedAreNoMoreThanWasUsedAtOnce) {
   Tensor lasting = bytes(kMany);
   bytes(2 * kMany);
   EXPECT_GE(keptBytes(), size_t(2 * kMany));
-  Tensor other = bytes(kMany); // The block is too large for it, and with both more would be taken.
+  Tensor larger = bytes(3 * kMany); // Both together would be more.
+  EXPECT_EQ(keptBytes(), 0u);
+  larger = Tensor();
+  EXPECT_GE(keptBytes(), size_t(3 * kMany));
+  Tensor other = bytes(kMany); // A part of the block, since with all of it more would be taken.
   EXPECT_EQ(keptBytes(), 0u);
   other = Tensor();
   EXPECT_GE(keptBytes(), size_t(kMany));
