@@ -14,27 +14,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-Built = tuple[nn.Module, tuple[torch.Tensor, ...]]
-
-
-def seeded(build: Callable[[], Built]) -> Callable[[], Built]:
-    def make() -> Built:
-        torch.manual_seed(0)
-        module, inputs = build()
-        return module.eval(), inputs
-
-    make.__name__ = build.__name__
-    return make
-
+from blocks import Built, conv, seeded
+from images import IMAGES
 
 # ---- convolutions ---------------------------------------------------------------------------------------------------
-
-
-def conv(inner: int, outer: int, size: int = 1, stride: int = 1, groups: int = 1, act: nn.Module | None = None) -> nn.Sequential:
-    made = nn.Conv2d(inner, outer, size, stride, size // 2, groups=groups, bias=False)
-    # As large as what goes in: with PyTorch's own numbers fifty layers leave nothing but the last bias, and every result is right.
-    nn.init.kaiming_normal_(made.weight, nonlinearity="relu" if act else "linear")
-    return nn.Sequential(made, nn.BatchNorm2d(outer), *([act] if act else []))
 
 
 class Bottleneck(nn.Module):
@@ -551,7 +534,7 @@ IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "ml
 # Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
 WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
-    efficientnet, convnext, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
+    efficientnet, convnext, *IMAGES, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
     operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
     operation("argmax_of_columns", lambda x: x.argmax(0), (1024, 1024)),
     operation("outer_2048", torch.outer, (2048,), (2048,)),

@@ -1,5 +1,6 @@
 #include "cupel/kernels/Convolution.h"
 
+#include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
@@ -132,6 +133,22 @@ void checkCarriedOff(const PackedConvolution &packed, const T *input, const floa
     ASSERT_EQ(carried[static_cast<size_t>(i)], expected[i]) << i << " is carried off";
 }
 
+/// What is done in registers has the bits of the same done to what is kept, on any number of threads.
+void checkFinished(const PackedConvolution &packed, const float *input, const float *bias, GuardedFloats &kept) {
+  int64_t rows = packed.shape().rows(), columns = packed.shape().outputChannels;
+  FinishOperands operands(rows, columns);
+  GuardedFloats c(rows * columns);
+  for (auto [which, threads] : {std::pair{15, 1}, {8, 2}, {11, 3}, {12, 7}}) {
+    Finish finish = operands.make(which);
+    Epilogue epilogue{bias};
+    epilogue.finish = &finish;
+    convolve(packed, input, c.data(), columns, epilogue, Pool(threads, Pool::Sharing::Always));
+    for (int64_t i = 0; i < c.length(); ++i)
+      ASSERT_EQ(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(finishedElement(finish, kept[i], i / columns, i % columns)))
+          << i << ", steps " << which << " on " << threads << " threads";
+  }
+}
+
 /// The numbers of bf16 that floats are.
 std::vector<uint16_t> halvesOf(GuardedFloats &numbers) {
   std::vector<uint16_t> halves;
@@ -182,6 +199,7 @@ void check(ConvolutionShape shape, int threads = 1) {
   GuardedFloats plain(rows * shape.outputChannels);
   convolve(packed, input.data(), plain.data(), shape.outputChannels, {bias.data()}, pool);
   checkCarriedOff(packed, input.data(), bias.data(), plain.data(), pool);
+  checkFinished(packed, input.data(), bias.data(), plain);
   checkRounded(shape, input, weights, bias.data(), pool);
 }
 

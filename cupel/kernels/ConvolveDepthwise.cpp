@@ -18,7 +18,8 @@ struct Work {
   const float *input; // From `firstLine` on, whose pixels are `pitch` apart.
   int64_t firstLine, pitch;
   int64_t ldc;
-  const float *bias; // Or null.
+  const float *bias;    // Or null.
+  const Finish *finish; // Or null.
 };
 
 const float *from(const float *columns, int64_t first) { return columns ? columns + first : nullptr; }
@@ -28,7 +29,7 @@ class Line {
 public:
   Line(const Work &work, int64_t index, float *c, ScratchFrame &frame)
       : work(work), shape(work.shape), pixel(pixelOf(work.output, index * work.output[2])),
-        c(c) {
+        c(c), row(index * work.output[2]) {
     int64_t most = shape.kernel[0] * shape.kernel[1];
     starts = frame.take<const float *>(most);
     moved = frame.take<const float *>(most);
@@ -91,7 +92,7 @@ public:
       // Every tap is a line of its own.
       work.kernels.depthwise({inputs, factors, used, 1, 0, 0, 0, 1, count,
                               c + x * work.ldc + first, work.ldc,
-                              from(work.bias, first)});
+                              from(work.bias, first), work.finish, row + x, first});
     }
   }
 
@@ -124,13 +125,14 @@ private:
       function = work.kernels.depthwise;
     function({moved, movedWeights, used, columns, channels, stride * work.pitch, step * work.pitch,
               pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
-              from(work.bias, firstChannel)});
+              from(work.bias, firstChannel), work.finish, row + x, firstChannel});
   }
 
   const Work &work;
   const ConvolutionShape &shape;
   Pixel pixel;
   float *c;
+  int64_t row; // Of the result: the line's first pixel.
   int64_t firstChannel = 0, inputChannel = 0, channelCount = 0;
   int64_t lines = 0; // Of the kernel that meet the input.
   const float **starts, **moved, **weights, **movedWeights;
@@ -151,8 +153,8 @@ struct Bands {
   }
 };
 
-Bands planBands(const Work &work, int threads) {
-  constexpr int64_t kCacheFloats = 4096; // Of the first level, for the lines that a kernel covers.
+Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads) {
+  constexpr int64_t kCacheFloats = 4096; // Of the first level, for what is used again.
   int64_t width = work.kernels.width, channels = work.shape.inputChannels;
   int64_t lines = work.shape.rows() / work.output[2];
   Bands bands{(lines + kMostBandLines - 1) / kMostBandLines, 1, 0, channels, width};
@@ -160,8 +162,12 @@ Bands planBands(const Work &work, int threads) {
   if (bands.count < wanted)
     bands.channelParts = std::clamp<int64_t>((wanted + bands.count - 1) / bands.count, 1,
                                              std::max<int64_t>(1, channels / (2 * width)));
-  int64_t covered = std::max<int64_t>(1, work.shape.input[2] * work.shape.kernel[1]);
-  bands.block = std::max<int64_t>(1, kCacheFloats / covered / width) * width;
+  // Along long lines small kernels go through memory in its order, unless a function is to find what they made in the cache. Else it is
+  // what lines of the image are used for again that stays there, or what they are once they are rounded.
+  bool isInOrder = !isRounded && work.shape.kernel[1] <= kMostDepthwiseLines && work.shape.kernel[2] <= kMostDepthwiseColumns &&
+                   work.output[2] > kMostShortPixels;
+  int64_t kept = std::max<int64_t>(1, isInOrder ? work.output[2] : work.shape.input[2] * work.shape.kernel[1]);
+  bands.block = isInOrder && !hasFunction ? std::max<int64_t>(1, channels) : std::max<int64_t>(1, kCacheFloats / kept / width) * width;
   return bands;
 }
 
@@ -205,7 +211,7 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
   const ConvolutionShape &shape = weights.shape();
   ScratchFrame frame;
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
-            ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias};
+            ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias, epilogue.finish};
   // A part that stays in the cache is rounded, or widened, at a time.
   bool isRounded = ConvolutionAccess::roundedChannels(weights) > 0;
   bool isFinite = ConvolutionAccess::isFinite(weights);
@@ -215,7 +221,7 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
     work.zeros = zeros;
   }
   bool isTapByTap = !isFinite || shape.inputDilation != Spatial{1, 1, 1};
-  Bands bands = planBands(work, pool.threads());
+  Bands bands = planBands(work, isRounded, epilogue.function, pool.threads());
   int64_t width = work.output[2], lines = shape.rows() / width;
   // A channel's tap costs as much as loading it.
   double nanoseconds = convolutionNanoseconds(shape) * 3;

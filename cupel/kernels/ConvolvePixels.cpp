@@ -219,9 +219,8 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
       std::memcpy(block.at + places[i] * block.stride, result + i * part.ldc + begin,
                   static_cast<size_t>(end - begin) * sizeof(float));
   }
-  if (work.epilogue.function)
-    work.epilogue.function(work.epilogue.operands, block.at, block.stride, row, count,
-                           part.column + begin, end - begin);
+  work.epilogue.complete(work.kernels, false, block.at, block.stride, row, count, part.column + begin,
+                         end - begin);
 }
 
 /// Vectors of channels [firstBlock, endBlock) of some pixels, where groups are small.
@@ -240,9 +239,8 @@ void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row,
               to.at + (block - firstBlock) * width, to.stride,
               work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
   }
-  if (work.epilogue.function)
-    work.epilogue.function(work.epilogue.operands, to.at, to.stride, row, count, firstBlock * width,
-                           (endBlock - firstBlock) * width);
+  work.epilogue.complete(work.kernels, false, to.at, to.stride, row, count, firstBlock * width,
+                         (endBlock - firstBlock) * width);
 }
 
 /// Without padding or strides the pixels of all images are the rows of a matrix.

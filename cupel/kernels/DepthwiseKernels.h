@@ -4,73 +4,102 @@
 
 #pragma once
 
+#include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Simd.h"
 
 namespace cupel::kernels {
 namespace {
 
-/// A vector of channels for `pixels` pixels side by side.
+/// What pixels side by side have become, with all that is done to it.
+template <int pixels, int vectors>
+[[gnu::always_inline]] inline void storeSums(Vector (&sums)[pixels][vectors], const DepthwiseSpan &span, int64_t x, int64_t channel) {
+#pragma unroll
+  for (int v = 0; v < vectors; ++v)
+    if (span.bias) {
+      Vector bias = load(span.bias + channel + v * kWidth);
+#pragma unroll
+      for (int p = 0; p < pixels; ++p)
+        sums[p][v] = sums[p][v] + bias;
+    }
+  finishSums(sums, span.finish, span.row + x, span.column + channel);
+#pragma unroll
+  for (int p = 0; p < pixels; ++p)
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+      store(span.c + (x + p) * span.ldc + channel + v * kWidth, sums[p][v]);
+}
+
+/// The weights of a kernel of a fixed size, for a vector of channels.
+template <int lines, int columns> struct DepthwiseWeights {
+  Vector of[lines][columns];
+
+  [[gnu::always_inline]] DepthwiseWeights(const DepthwiseSpan &span, int64_t channel) {
+#pragma unroll
+    for (int i = 0; i < lines; ++i)
+#pragma unroll
+      for (int k = 0; k < columns; ++k)
+        of[i][k] = load(span.weights[i] + k * span.pitch + channel);
+  }
+};
+
+/// A vector of channels of `pixels` pixels side by side, from pixel x of these lines on.
 template <int lines, int columns, int stride, int pixels>
-inline void depthwiseTile(const Vector (&weights)[lines][columns], const float *const *line,
-                          int64_t channel, int64_t step, const float *bias, float *c,
-                          int64_t ldc) {
+[[gnu::always_inline]] inline void depthwiseTile(const DepthwiseWeights<lines, columns> &weights, const float *const (&line)[lines],
+                                                 const DepthwiseSpan &span, int64_t x, int64_t channel) {
   constexpr int kInputs = (pixels - 1) * stride + columns;
-  Vector sums[pixels] = {};
+  Vector sums[pixels][1] = {};
 #pragma unroll
   for (int i = 0; i < lines; ++i) {
+    const float *from = line[i] + x * span.stride + channel;
     Vector input[kInputs];
 #pragma unroll
-    for (int x = 0; x < kInputs; ++x)
-      input[x] = load(line[i] + channel + x * step);
+    for (int n = 0; n < kInputs; ++n)
+      input[n] = load(from + n * span.step);
 #pragma unroll
     for (int k = 0; k < columns; ++k)
 #pragma unroll
       for (int p = 0; p < pixels; ++p)
-        sums[p] += input[p * stride + k] * weights[i][k];
+        sums[p][0] += input[p * stride + k] * weights.of[i][k];
   }
-#pragma unroll
-  for (int p = 0; p < pixels; ++p)
-    store(c + p * ldc + channel, finished(sums[p], bias ? bias + channel : nullptr));
+  storeSums(sums, span, x, channel);
 }
 
-/// A kernel of a fixed size: its weights for a vector of channels stay in registers along the line.
+/// Calls `compute` with each vector of channels.
+template <typename F> [[gnu::always_inline]] inline void forVectors(int64_t channels, F &&compute) {
+  int64_t channel = 0;
+  for (; channel + kWidth <= channels; channel += kWidth)
+    compute(channel);
+  // The last ones again, with some before them: nothing is accumulated in the result.
+  if (channel < channels)
+    compute(channels - kWidth);
+}
+
+/// A kernel of a fixed size.
 template <int lines, int columns, int stride> void depthwiseSpan(const DepthwiseSpan &given) {
   constexpr int kPixels = 4;
   const DepthwiseSpan span = given;
-  auto compute = [&](int64_t channel) {
-    Vector weights[lines][columns];
-    const float *line[lines];
+  using Weights = DepthwiseWeights<lines, columns>;
+  const float *line[lines];
 #pragma unroll
-    for (int i = 0; i < lines; ++i) {
-      line[i] = span.line[i];
-#pragma unroll
-      for (int k = 0; k < columns; ++k)
-        weights[i][k] = load(span.weights[i] + k * span.pitch + channel);
-    }
-    float *c = span.c;
-    int64_t x = 0;
-    for (; x + kPixels <= span.pixels; x += kPixels, c += kPixels * span.ldc) {
-      depthwiseTile<lines, columns, stride, kPixels>(weights, line, channel, span.step, span.bias,
-                                                     c, span.ldc);
-#pragma unroll
-      for (int i = 0; i < lines; ++i)
-        line[i] += kPixels * span.stride;
-    }
-    for (; x < span.pixels; ++x, c += span.ldc) {
-      depthwiseTile<lines, columns, stride, 1>(weights, line, channel, span.step, span.bias, c,
-                                               span.ldc);
-#pragma unroll
-      for (int i = 0; i < lines; ++i)
-        line[i] += span.stride;
-    }
-  };
-  int64_t channel = 0;
-  for (; channel + kWidth <= span.channels; channel += kWidth)
-    compute(channel);
-  // The last ones again, with some before them: nothing is accumulated in the result.
-  if (channel < span.channels)
-    compute(span.channels - kWidth);
+  for (int i = 0; i < lines; ++i)
+    line[i] = span.line[i];
+  // With all their channels, as memory has them: a vector of channels along a long line would touch a part of every pixel, which no
+  // prefetcher follows.
+  int64_t x = 0;
+  if (span.pixels > kMostShortPixels)
+    for (; x + kPixels <= span.pixels; x += kPixels)
+      forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
+        depthwiseTile<lines, columns, stride, kPixels>(Weights(span, channel), line, span, x, channel);
+      });
+  forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
+    const Weights weights(span, channel);
+    int64_t at = x;
+    for (; at + kPixels <= span.pixels; at += kPixels)
+      depthwiseTile<lines, columns, stride, kPixels>(weights, line, span, at, channel);
+    for (; at < span.pixels; ++at)
+      depthwiseTile<lines, columns, stride, 1>(weights, line, span, at, channel);
+  });
 }
 
 /// Pixels side by side, each a step from the one before, of kernels with so many columns and any number of
@@ -78,7 +107,7 @@ template <int lines, int columns, int stride> void depthwiseSpan(const Depthwise
 template <int columns, int pixels>
 inline void depthwiseColumns(const DepthwiseSpan &span, int64_t x, int64_t channel) {
   constexpr int kInputs = pixels - 1 + columns;
-  Vector sums[pixels] = {};
+  Vector sums[pixels][1] = {};
   const int64_t step = span.step, pitch = span.pitch;
   for (int64_t i = 0; i < span.lines; ++i) {
     const float *from = span.line[i] + x * span.stride + channel;
@@ -92,19 +121,16 @@ inline void depthwiseColumns(const DepthwiseSpan &span, int64_t x, int64_t chann
       Vector weight = load(weights + k * pitch);
 #pragma unroll
       for (int p = 0; p < pixels; ++p)
-        sums[p] += input[p + k] * weight;
+        sums[p][0] += input[p + k] * weight;
     }
   }
-#pragma unroll
-  for (int p = 0; p < pixels; ++p)
-    store(span.c + (x + p) * span.ldc + channel,
-          finished(sums[p], span.bias ? span.bias + channel : nullptr));
+  storeSums(sums, span, x, channel);
 }
 
 /// Some pixels side by side, some vectors of channels side by side: sums that do not wait for each other.
 template <int pixels, int vectors>
 inline void depthwiseBlock(const DepthwiseSpan &span, int64_t x, int64_t channel) {
-  Vector sums[vectors][pixels] = {};
+  Vector sums[pixels][vectors] = {};
   const int64_t stride = span.stride, step = span.step, pitch = span.pitch, columns = span.columns;
   for (int64_t i = 0; i < span.lines; ++i) {
     const float *input = span.line[i] + x * stride + channel;
@@ -115,17 +141,10 @@ inline void depthwiseBlock(const DepthwiseSpan &span, int64_t x, int64_t channel
         Vector weight = load(weights + v * kWidth);
 #pragma unroll
         for (int p = 0; p < pixels; ++p)
-          sums[v][p] += load(input + p * stride + v * kWidth) * weight;
+          sums[p][v] += load(input + p * stride + v * kWidth) * weight;
       }
   }
-#pragma unroll
-  for (int v = 0; v < vectors; ++v)
-#pragma unroll
-    for (int p = 0; p < pixels; ++p) {
-      int64_t first = channel + v * kWidth;
-      store(span.c + (x + p) * span.ldc + first,
-            finished(sums[v][p], span.bias ? span.bias + first : nullptr));
-    }
+  storeSums(sums, span, x, channel);
 }
 
 /// All channels that fill vectors, of some pixels; the first channel that is left.
@@ -174,6 +193,8 @@ void depthwiseAny(const DepthwiseSpan &given) {
                  span.weights[i][k * span.pitch + channel];
       span.c[x * span.ldc + channel] = span.bias ? sum + span.bias[channel] : sum;
     }
+  if (span.finish && left < span.channels)
+    finishBlock(*span.finish, span.c + left, span.ldc, span.row, span.pixels, span.column + left, span.channels - left);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
+#include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
 #include "cupel/kernels/IntegerTable.h"
 #include "cupel/kernels/LineKernels.h"
@@ -80,6 +81,7 @@ constexpr KernelTable makeTable(const char *name) {
     table.grouped[3] = convolveGroups<8>;
   if constexpr (kWidth >= 16)
     table.grouped[4] = convolveGroups<16>;
+  table.finishBlock = finishBlock;
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include "cupel/kernels/Finish.h"
+
 #include <cstdint>
 
 namespace cupel::kernels {
@@ -23,6 +25,8 @@ struct Tile {
   float *c;
   int64_t ldc;
   const float *bias; // For the tile's columns, added at the end, or null.
+  const Finish *finish; // Behind that; or null.
+  int64_t row, column;  // Of C's first element, for `finish`.
   bool accumulate;   // C goes on from what it holds.
   const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
   int64_t nextStep;  // bytes for each step of the depth.
@@ -80,7 +84,9 @@ struct DepthwiseSpan {
   int64_t channels;
   float *c;
   int64_t ldc;
-  const float *bias; // Or null, as a tile's.
+  const float *bias;    // Or null, as a tile's.
+  const Finish *finish; // The same.
+  int64_t row, column;  // Of c's first element, for `finish`.
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
@@ -168,6 +174,8 @@ struct ByteTaps {
 constexpr int kMostDepthwiseLines = 3;
 constexpr int kMostDepthwiseColumns = 3;
 constexpr int kMostDepthwiseStride = 2;
+/// Pixels of a line along which small kernels keep the weights of a vector of channels; of longer ones they go from pixel to pixel.
+constexpr int kMostShortPixels = 16;
 
 struct KernelTable {
   const char *name;
@@ -222,6 +230,8 @@ struct KernelTable {
   DepthwiseFunction depthwise;
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
+  /// Rows and columns of a result that lie in memory.
+  void (*finishBlock)(const Finish &finish, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns);
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
 

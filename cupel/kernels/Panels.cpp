@@ -141,12 +141,12 @@ struct PanelSums {
   float *at(int64_t row) const { return isOneTile ? c : c + row * ldc; }
 };
 
-/// The tiles of one panel for a chunk. `bias` is at the panel's first column; `next` are
+/// The tiles of one panel for a chunk. `bias` is at the panel's first column, `end` what is done to sums in registers; `next` are
 /// the `nextBytes` of B that will be needed next. `finish` is called with the first row of each tile, where
 /// it lies and the number of rows.
 template <typename F>
 void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chunk, int64_t panel,
-                   const PanelSums &sums, const float *bias, const float *next,
+                   const PanelSums &sums, const float *bias, const Finish *end, const float *next,
                    int64_t nextBytes, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
@@ -161,6 +161,8 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   tile.ldc = sums.ldc;
   const TileKernels &kernels = use.tiles;
   tile.bias = (kernels.block ? chunk.isFirst : chunk.isLast) ? bias : nullptr;
+  tile.finish = chunk.isLast ? end : nullptr;
+  tile.column = work.column + work.cut.columnOf(panel);
   tile.accumulate = !chunk.isFirst;
   int64_t most = kernels.rows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
@@ -173,18 +175,19 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
   int64_t begin = 0;
   for (int64_t i = 0; i < tiles; ++i) {
-    int64_t end = kernels.block ? std::min(work.rowCount, begin + most) : work.rowCount * (i + 1) / tiles;
+    int64_t after = kernels.block ? std::min(work.rowCount, begin + most) : work.rowCount * (i + 1) / tiles;
     tile.rows = rows + begin;
+    tile.row = work.row + begin;
     tile.c = sums.at(begin);
     if (work.zeros)
-      leaveOutZeros(work, chunk, rows + begin, end - begin, used, tile);
+      leaveOutZeros(work, chunk, rows + begin, after - begin, used, tile);
     if (kernels.block)
-      kernels.block(tile, end - begin, vectors, use.setup);
+      kernels.block(tile, after - begin, vectors, use.setup);
     else
-      kernels.functions[vectors - 1][end - begin - 1](tile);
-    finish(begin, tile.c, end - begin);
+      kernels.functions[vectors - 1][after - begin - 1](tile);
+    finish(begin, tile.c, after - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
-    begin = end;
+    begin = after;
   }
 }
 
@@ -214,6 +217,14 @@ void addTerms(const int32_t *terms, int64_t rows, float *c, int64_t ldc, int64_t
 }
 
 } // namespace
+
+void Epilogue::complete(const KernelTable &kernels, bool isFinished, float *c, int64_t ldc, int64_t row, int64_t rows,
+                        int64_t column, int64_t columns) const {
+  if (finish && !isFinished)
+    kernels.finishBlock(*finish, c, ldc, row, rows, column, columns);
+  if (function)
+    function(operands, c, ldc, row, rows, column, columns);
+}
 
 std::shared_ptr<float[]> allocateFloats(int64_t count) {
   constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
@@ -288,6 +299,8 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     bool isLast = isRagged && panel == lastPanel, isAside = isLast && work.c;
+    // Of the vector that is wider than the result, only what is there may be read; matrix registers do nothing but products.
+    bool inRegisters = !isLast && !tiles.block;
     PanelSums sums{work.c ? work.c + column : kept + (isOneTile ? 0 : column - cut.columnOf(firstOfGroup)),
                    work.c ? work.ldc : keptStride, isOneTile};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
@@ -301,12 +314,12 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
         for (int64_t i = 0; i < rows; ++i)
           std::memcpy(c + i * sums.ldc, tile + i * lastWidth,
                       static_cast<size_t>(lastColumns) * sizeof(float));
-      if (work.epilogue->function)
-        work.epilogue->function(work.epilogue->operands, c, sums.ldc, work.row + row, rows,
-                                work.column + column, cut.columnsOf(panel));
+      work.epilogue->complete(kernels, inRegisters, c, sums.ldc, work.row + row, rows, work.column + column,
+                              cut.columnsOf(panel));
     };
     multiplyPanel(use, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
-                  isLast ? lastBias : from(bias, column), next, nextBytes, finish);
+                  isLast ? lastBias : from(bias, column), inRegisters ? work.epilogue->finish : nullptr, next, nextBytes,
+                  finish);
   };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
     int64_t end = std::min(first + group, work.endPanel);

@@ -86,8 +86,7 @@ void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, 
         fold({inputs, count, shape.channels, initial, c + row * ldc, epilogue.bias});
       },
       [&](int64_t first, int64_t rows) {
-        if (epilogue.function)
-          epilogue.function(epilogue.operands, c + first * ldc, ldc, first, rows, 0, shape.channels);
+        epilogue.complete(currentKernels(), false, c + first * ldc, ldc, first, rows, 0, shape.channels);
       });
 }
 

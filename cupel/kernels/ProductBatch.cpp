@@ -56,8 +56,8 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
   if (epilogue.bias)
     for (int64_t j = 0; j < end - begin; ++j)
       c[j] += epilogue.bias[begin + j];
-  if (epilogue.function && begin < end)
-    epilogue.function(epilogue.operands, c, batch.columns, item.firstRow, 1, begin, end - begin);
+  if (begin < end)
+    epilogue.complete(kernels, false, c, batch.columns, item.firstRow, 1, begin, end - begin);
 }
 
 /// A right side of whole vectors that stays in the cache needs no packing, unless its rows would fall

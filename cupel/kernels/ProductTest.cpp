@@ -1,5 +1,6 @@
 #include "cupel/kernels/Product.h"
 
+#include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Scratch.h"
@@ -165,6 +166,43 @@ TEST_P(ProductTest, TheEpilogueSeesEachFinishedElementOnce) {
         ASSERT_NEAR(c[i], 2 * (exact.value + bias[i % n]), 2 * boundOf(exact, k) + 1e-5);
       }
     }
+}
+
+TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int64_t m : {1, 7, 20})
+    for (int64_t n : {1, 15, 16, 48, 77})
+      for (int64_t k : {0, 3, 700}) {
+        GuardedFloats a(m * k), b(k * n), plain(m * n), c(m * n);
+        a.fill(1), b.fill(2);
+        for (int64_t i = 0; i < a.length(); i += 5)
+          a[i] = i % 3 == 0 ? -0.0f : i % 3 == 1 ? std::nanf("") : kInfinity;
+        FinishOperands operands(m, n);
+        for (int64_t i = 0; i < m * n; i += 3)
+          operands.rows[i] = -0.0f;
+        for (int which : {0, 4, 8, 10, 15}) {
+          Finish finish = operands.make(which);
+          Epilogue epilogue;
+          epilogue.finish = &finish;
+          auto expectSteps = [&](const char *how) {
+            for (int64_t i = 0; i < m * n; ++i) {
+              float expected = finishedElement(finish, plain[i], i / n, i % n);
+              ASSERT_TRUE(std::isnan(expected) ? std::isnan(c[i]) : c[i] == expected && std::signbit(c[i]) == std::signbit(expected))
+                  << how << ", steps " << which << ": " << c[i] << " instead of " << expected;
+            }
+          };
+          Pool pool(2, Pool::Sharing::Always);
+          PackedMatrix packed = packMatrix({b.data(), n}, k, n, pool);
+          multiply(m, {a.data(), k}, packed, plain.data(), n, {}, pool);
+          multiply(m, {a.data(), k}, packed, c.data(), n, epilogue, pool);
+          expectSteps("packed");
+          ProductBatch batch;
+          batch.rows = m, batch.columns = n, batch.depth = k;
+          multiplyBatch(batch, {a.data(), k}, {b.data(), n}, plain.data(), n, {}, pool);
+          multiplyBatch(batch, {a.data(), k}, {b.data(), n}, c.data(), n, epilogue, pool);
+          expectSteps("as it lies");
+        }
+      }
 }
 
 TEST_P(ProductTest, NotANumberAndInfinityStayInTheirRowsAndColumns) {

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/Simd.h"
 #include "cupel/kernels/Vnni.h"
@@ -20,6 +21,7 @@ constexpr int kTileRows[kMostTileVectors] = {kWidth == 16 ? 16 : 8, kWidth == 16
 /// What most steps have in common: they are done in one part, and sums are floats.
 struct WholeStep {
   static constexpr int kParts = 1;
+  static constexpr bool kHasFloats = true; // For sums.
   static Vector left(Vector a, int) { return a; }
   static Vector right(Vector b, int) { return b; }
   static Vector add(Vector sum, Vector bias) { return sum + bias; }
@@ -45,6 +47,7 @@ struct PairStep : WholeStep {
 
 /// ... or two neighbours in 16-bit integers, whose sums are 32-bit ones.
 struct IntegerPairStep : WholeStep {
+  static constexpr bool kHasFloats = false;
   using Wrapping = unsigned __attribute__((vector_size(kWidth * 4)));
   using Pairs = short __attribute__((vector_size(kWidth * 4)));
   using Sums = int __attribute__((vector_size(kWidth * 4)));
@@ -189,6 +192,8 @@ template <typename Step, int rows, int vectors> void computeTile(const Tile &giv
       for (int j = 0; j < vectors; ++j)
         sums[i][j] = Step::add(sums[i][j], bias[j]);
   }
+  if constexpr (Step::kHasFloats)
+    finishSums(sums, tile.finish, tile.row, tile.column);
 #pragma unroll
   for (int i = 0; i < rows; ++i)
 #pragma unroll

@@ -110,10 +110,11 @@ def ReadIntegers : TensorPass<"read-integers"> {
 }
 
 def SinkTransposes : TensorPass<"sink-transposes"> {
-  let summary = "Move transposes behind elementwise operations and reductions, and cancel them";
+  let summary = "Move transposes behind elementwise operations, reductions and moves, and cancel them";
   let description = [{
     Those that `form-convolutions` made (`tir.layout`), where the other operands are transposed alike,
-    or are numbers and broadcasts, which are made in the other order just as well.
+    or are numbers and broadcasts, which are made in the other order just as well. They pass concatenations and slices,
+    reshapes of dimensions that are neighbours on both sides, broadcasts, and transposes of channels among each other.
   }];
 }
 

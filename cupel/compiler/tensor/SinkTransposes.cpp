@@ -1,8 +1,10 @@
-// Transposes are moved behind what works on elements, until they meet others that undo them.
+// Transposes are moved behind what works on elements and behind what moves them, until they meet others that undo them.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -61,15 +63,28 @@ Value withoutTranspose(OpBuilder &builder, Value operand, ArrayRef<int64_t> perm
   return {};
 }
 
+/// What made the value, if that is a transpose that may be moved.
+stablehlo::TransposeOp layoutOf(Value value) {
+  auto transpose = value.getDefiningOp<stablehlo::TransposeOp>();
+  return transpose && transpose->hasAttr(kLayoutAttr) ? transpose : nullptr;
+}
+
+/// In the place of the operation: what was made without the transpose, and then that.
+void replaceBy(Operation *op, Value made, ArrayRef<int64_t> permutation) {
+  OpBuilder builder(op);
+  auto back = builder.create<stablehlo::TransposeOp>(op->getLoc(), made, permutation);
+  back->setAttr(kLayoutAttr, builder.getUnitAttr());
+  op->getResult(0).replaceAllUsesWith(back);
+}
+
 bool sinkThroughElementwise(Operation *op) {
   if (!op->hasTrait<stablehlo::Elementwise>() || op->getNumRegions() != 0 ||
       op->getNumResults() != 1 || !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
     return false;
   stablehlo::TransposeOp transpose;
   for (Value operand : op->getOperands())
-    if (auto one = operand.getDefiningOp<stablehlo::TransposeOp>();
-        one && !transpose && one->hasAttr(kLayoutAttr))
-      transpose = one;
+    if (!transpose)
+      transpose = layoutOf(operand);
   if (!transpose)
     return false;
   OpBuilder builder(op);
@@ -85,17 +100,15 @@ bool sinkThroughElementwise(Operation *op) {
   Dims sizes = before(shapeOf(op->getResult(0)), transpose.getPermutation());
   BodyWriter writer(builder, op->getLoc());
   Value made = writer.copy(op, operands, sizes);
-  auto back = builder.create<stablehlo::TransposeOp>(op->getLoc(), made, transpose.getPermutation());
-  back->setAttr(kLayoutAttr, builder.getUnitAttr());
-  op->getResult(0).replaceAllUsesWith(back);
+  replaceBy(op, made, transpose.getPermutation());
   return true;
 }
 
 bool sinkThroughReduction(stablehlo::ReduceOp reduce) {
   if (reduce.getInputs().size() != 1 || !isSimpleReduction(reduce))
     return false;
-  auto transpose = reduce.getInputs()[0].getDefiningOp<stablehlo::TransposeOp>();
-  if (!transpose || !transpose->hasAttr(kLayoutAttr))
+  stablehlo::TransposeOp transpose = layoutOf(reduce.getInputs()[0]);
+  if (!transpose)
     return false;
   Dims dims, kept; // Of the transpose's operand; those that stay in the order of the result.
   for (auto [i, d] : llvm::enumerate(transpose.getPermutation()))
@@ -111,6 +124,164 @@ bool sinkThroughReduction(stablehlo::ReduceOp reduce) {
   IRMapping mapping;
   reduce.getBody().cloneInto(state.addRegion(), mapping);
   reduce.getResult(0).replaceAllUsesWith(builder.create(state)->getResult(0));
+  return true;
+}
+
+bool sinkThroughConcatenation(stablehlo::ConcatenateOp op) {
+  stablehlo::TransposeOp transpose;
+  for (Value operand : op.getInputs())
+    if (!transpose)
+      transpose = layoutOf(operand);
+  if (!transpose || !cast<RankedTensorType>(op.getType()).hasStaticShape())
+    return false;
+  OpBuilder builder(op);
+  SmallVector<Value> operands;
+  for (Value operand : op.getInputs()) {
+    operands.push_back(withoutTranspose(builder, operand, transpose.getPermutation()));
+    if (!operands.back())
+      return false;
+  }
+  if (!compiler::mayRewrite(op, "sink-through-concatenation"))
+    return false;
+  auto type = RankedTensorType::get(before(shapeOf(op), transpose.getPermutation()), elementOf(op));
+  replaceBy(op, builder.create<stablehlo::ConcatenateOp>(op.getLoc(), type, operands, transpose.getPermutation()[op.getDimension()]),
+            transpose.getPermutation());
+  return true;
+}
+
+bool sinkThroughSlice(stablehlo::SliceOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || !compiler::mayRewrite(op, "sink-through-slice"))
+    return false;
+  OpBuilder builder(op);
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  auto type = RankedTensorType::get(before(shapeOf(op), permutation), elementOf(op));
+  replaceBy(op,
+            builder.create<stablehlo::SliceOp>(op.getLoc(), type, transpose.getOperand(), before(op.getStartIndices(), permutation),
+                                               before(op.getLimitIndices(), permutation), before(op.getStrides(), permutation)),
+            permutation);
+  return true;
+}
+
+/// Dimensions of an operand that become some of the result, one run of each.
+struct DimensionRun {
+  int64_t firstFrom = 0, endFrom = 0, firstTo = 0, endTo = 0;
+};
+
+/// The shortest runs with as many elements on both sides; none where there are no elements.
+SmallVector<DimensionRun> runsOf(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+  SmallVector<DimensionRun> runs;
+  if (llvm::is_contained(from, 0))
+    return runs;
+  int64_t i = 0, j = 0, fromRank = int64_t(from.size()), toRank = int64_t(to.size());
+  while (i < fromRank) {
+    if (from[i] == 1 && j < toRank && to[j] == 1) {
+      runs.push_back({i, i + 1, j, j + 1});
+      ++i, ++j;
+      continue;
+    }
+    DimensionRun run{i, i + 1, j, j};
+    int64_t left = from[i++], right = 1;
+    while (left != right) {
+      if (right < left)
+        right *= to[j++];
+      else
+        left *= from[i++];
+    }
+    run.endFrom = i, run.endTo = j;
+    runs.push_back(run);
+  }
+  // What is left are ones.
+  if (!runs.empty())
+    runs.back().endTo = toRank;
+  return runs;
+}
+
+/// A reshape that splits and joins dimensions which are neighbours on both sides of the transpose.
+bool sinkThroughReshape(stablehlo::ReshapeOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || !cast<RankedTensorType>(op.getType()).hasStaticShape())
+    return false;
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  SmallVector<DimensionRun> runs = runsOf(shapeOf(transpose), shapeOf(op));
+  if (runs.empty())
+    return false;
+  for (const DimensionRun &run : runs)
+    for (int64_t i = run.firstFrom + 1; i < run.endFrom; ++i)
+      if (permutation[i] != permutation[i - 1] + 1)
+        return false;
+  // Groups of channels that are normalised lie in one piece where they are, and a few elements at a time with channels inmost; they are
+  // split for shuffles alone.
+  const DimensionRun &channels = *llvm::find_if(runs, [&](const DimensionRun &run) {
+    return llvm::is_contained(permutation.slice(run.firstFrom, run.endFrom - run.firstFrom), int64_t(permutation.size()) - 1);
+  });
+  auto isLarge = [&](int64_t size) { return size > 1; };
+  if (llvm::count_if(shapeOf(op).slice(channels.firstTo, channels.endTo - channels.firstTo), isLarge) > 1 &&
+      !llvm::all_of(op->getUsers(), llvm::IsaPred<stablehlo::TransposeOp>))
+    return false;
+  if (!compiler::mayRewrite(op, "sink-through-reshape"))
+    return false;
+  llvm::sort(runs, [&](const DimensionRun &a, const DimensionRun &b) { return permutation[a.firstFrom] < permutation[b.firstFrom]; });
+  Dims sizes, after(shapeOf(op).size());
+  for (const DimensionRun &run : runs)
+    for (int64_t j = run.firstTo; j < run.endTo; ++j) {
+      after[j] = int64_t(sizes.size());
+      sizes.push_back(shapeOf(op)[j]);
+    }
+  OpBuilder builder(op);
+  auto type = RankedTensorType::get(sizes, elementOf(op));
+  replaceBy(op, builder.create<stablehlo::ReshapeOp>(op.getLoc(), type, transpose.getOperand()), after);
+  return true;
+}
+
+/// A broadcast whose new dimensions stay behind those that they follow: upsampling.
+bool sinkThroughBroadcast(stablehlo::BroadcastInDimOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || !cast<RankedTensorType>(op.getType()).hasStaticShape() || !llvm::is_sorted(op.getBroadcastDimensions()) ||
+      !compiler::mayRewrite(op, "sink-through-broadcast"))
+    return false;
+  ArrayRef<int64_t> permutation = transpose.getPermutation(), dimensions = op.getBroadcastDimensions();
+  int64_t rank = int64_t(shapeOf(op).size()), count = int64_t(permutation.size());
+  Dims inverse(permutation.size()), sizes, after(rank), places(permutation.size());
+  for (auto [i, d] : llvm::enumerate(permutation))
+    inverse[d] = int64_t(i);
+  auto put = [&](int64_t dimension) {
+    after[dimension] = int64_t(sizes.size());
+    sizes.push_back(shapeOf(op)[dimension]);
+  };
+  for (int64_t d = 0; d < dimensions[0]; ++d)
+    put(d);
+  for (int64_t d = 0; d < count; ++d) {
+    int64_t i = inverse[d], end = i + 1 < count ? dimensions[i + 1] : rank;
+    places[d] = int64_t(sizes.size());
+    for (int64_t j = dimensions[i]; j < end; ++j)
+      put(j);
+  }
+  OpBuilder builder(op);
+  auto type = RankedTensorType::get(sizes, elementOf(op));
+  replaceBy(op, builder.create<stablehlo::BroadcastInDimOp>(op.getLoc(), type, transpose.getOperand(), places), after);
+  return true;
+}
+
+/// A transpose of the program that changes neighbours alone (channels that are shuffled) is one of them before the other as well.
+bool sinkThroughTranspose(stablehlo::TransposeOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || op->hasAttr(kLayoutAttr))
+    return false;
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  Dims inner(permutation.size()), moved;
+  for (auto [i, d] : llvm::enumerate(op.getPermutation())) {
+    inner[permutation[i]] = permutation[d];
+    if (d != int64_t(i))
+      moved.push_back(permutation[i]);
+  }
+  llvm::sort(moved);
+  // Where all of them are moved, it undoes the other or makes one transpose with it.
+  if (moved.empty() || moved.size() + 1 >= permutation.size() || moved.back() - moved.front() + 1 != int64_t(moved.size()) ||
+      moved.back() + 1 != int64_t(permutation.size()) || !compiler::mayRewrite(op, "sink-through-transpose"))
+    return false;
+  OpBuilder builder(op);
+  replaceBy(op, builder.create<stablehlo::TransposeOp>(op.getLoc(), transpose.getOperand(), inner), permutation);
   return true;
 }
 
@@ -154,12 +325,14 @@ public:
       for (Operation *op = &block.front(); op; op = op->getNextNode()) {
         if (op->use_empty())
           continue;
-        if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op))
-          cancel(transpose);
-        else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
-          sinkThroughReduction(reduce);
-        else
-          sinkThroughElementwise(op);
+        llvm::TypeSwitch<Operation *>(op)
+            .Case([](stablehlo::TransposeOp transpose) { return sinkThroughTranspose(transpose) || cancel(transpose); })
+            .Case([](stablehlo::ReduceOp reduce) { return sinkThroughReduction(reduce); })
+            .Case([](stablehlo::ConcatenateOp joined) { return sinkThroughConcatenation(joined); })
+            .Case([](stablehlo::SliceOp slice) { return sinkThroughSlice(slice); })
+            .Case([](stablehlo::ReshapeOp reshape) { return sinkThroughReshape(reshape); })
+            .Case([](stablehlo::BroadcastInDimOp broadcast) { return sinkThroughBroadcast(broadcast); })
+            .Default([](Operation *other) { return sinkThroughElementwise(other); });
       }
       eraseUnused(block);
     }

@@ -28,7 +28,7 @@
 // JSON-DAG: "stablehlo.cholesky": {
 // JSON-DAG: "fallback": true
 // JSON-DAG: "seconds": 
-// JSON-DAG: "stablehlo.add"
+// JSON-DAG: "stablehlo.subtract"
 // JSON-DAG: "result_bytes": 512
 // JSON-DAG: "trace": "not recorded: stablehlo.cholesky
 
@@ -55,7 +55,7 @@
 // OPT: Execution time report
 func.func @main(%x: tensor<8x6xf32>, %w: tensor<6x8xf32>, %b: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<8x8xf32>
-  %1 = stablehlo.add %0, %b : tensor<8x8xf32>
+  %1 = stablehlo.subtract %b, %0 : tensor<8x8xf32>
   %2 = stablehlo.cholesky %1, lower = true : tensor<8x8xf32>
   %3 = stablehlo.tanh %2 : tensor<8x8xf32>
   return %2, %3 : tensor<8x8xf32>, tensor<8x8xf32>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cupel/compiler/backends/cpu/CodeKernel.h"
-#include "cupel/compiler/backends/cpu/ColumnBias.h"
+#include "cupel/compiler/backends/cpu/FinishSteps.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/kernels/Product.h"
@@ -50,7 +50,10 @@ public:
     if (map.element != tensor::DType::F32 || !result.getElementType().isF32())
       map.result = codegen::View{typeOf(op->getResult(0)), 0, {columnsOf(op), 1}, {}, 0};
     epilogue.isElsewhere = map.result.has_value();
-    if (epilogue.isBias(body, map.operands))
+    mlir::Region rest;
+    epilogue.takeSteps(map, rest);
+    if (map.body->without_terminator().empty() &&
+        map.body->getTerminator()->getOperand(0) == map.body->getArgument(0))
       return epilogue;
     auto elements = double(result.getNumElements());
     if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
@@ -61,11 +64,6 @@ public:
         epilogue.brief = std::move(*work);
         return epilogue;
       }
-    mlir::Region rest;
-    epilogue.takeColumns(map, rest);
-    if (map.body->without_terminator().empty() &&
-        map.body->getTerminator()->getOperand(0) == map.body->getArgument(0))
-      return epilogue;
     Result<codegen::CompiledBlockMap> code = codegen::compile(map);
     if (!code)
       return code.error();
@@ -74,7 +72,9 @@ public:
   }
 
   /// Whether it reads this buffer of the launch.
-  bool uses(unsigned read) const { return bias == int(read) || llvm::is_contained(inputs, int(read)); }
+  bool uses(unsigned read) const {
+    return (steps && steps->uses(int(read))) || llvm::is_contained(inputs, int(read));
+  }
 
   /// Whether it writes what it makes to a result of its own, and leaves the block as it is.
   bool writesResult() const { return isElsewhere; }
@@ -82,18 +82,21 @@ public:
   /// Calls `work` with where the sums go (null: the epilogue takes them from the kernel to a result of another type) and with
   /// the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, std::byte *result, F &&work) const {
-    if (columns)
-      return withColumns(reads, result, work);
+    kernels::ScratchFrame frame;
+    kernels::Finish finish;
+    kernels::Epilogue epilogue;
     llvm::SmallVector<void *, 8> operands;
     if (brief)
       operands.push_back(const_cast<cupel::brief::BlockWork *>(brief.get()));
     for (int input : inputs)
       operands.push_back(const_cast<std::byte *>(reads[input]));
-    kernels::Epilogue epilogue;
-    if (bias >= 0)
-      epilogue.bias = reinterpret_cast<const float *>(reads[bias]);
+    if (isElsewhere)
+      operands.push_back(result);
+    if (steps)
+      steps->fill(epilogue, finish, reads, frame);
     epilogue.function = brief ? &runBrief : code.function;
-    finish(epilogue, operands, result, work);
+    epilogue.operands = operands.data();
+    work(isElsewhere ? nullptr : reinterpret_cast<float *>(result), epilogue);
   }
 
 private:
@@ -103,35 +106,23 @@ private:
     return mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getShape().back();
   }
 
-  template <typename F>
-  void finish(kernels::Epilogue &epilogue, llvm::SmallVectorImpl<void *> &operands, std::byte *result, F &&work) const {
-    if (isElsewhere)
-      operands.push_back(result);
-    epilogue.operands = operands.data();
-    work(isElsewhere ? nullptr : reinterpret_cast<float *>(result), epilogue);
-  }
-
-  /// A sum with a number for each column at the beginning is left to the kernels; `rest` becomes the body
-  /// of what is left to do, if there is one.
-  void takeColumns(codegen::BlockMap &map, mlir::Region &rest) {
-    columns = ColumnBias::find(*map.body, map.operands);
-    if (!columns)
+  /// What kernels do in registers is left to them; `rest` becomes the body of what is left to do, if there is one.
+  void takeSteps(codegen::BlockMap &map, mlir::Region &rest) {
+    steps = FinishSteps::find(*map.body, map.operands, inputs, columnsOf(map.body->getParentOp()));
+    if (!steps)
       return;
-    if (columns->extra() >= 0)
-      bias = inputs[size_t(columns->extra())];
-    width = columnsOf(map.body->getParentOp());
-    // What the rest uses, with the sum in the element's place.
+    // What the rest uses, with what they make in the element's place.
     auto *body = new mlir::Block;
     rest.push_back(body);
     mlir::IRMapping values;
-    values.map(columns->result(), body->addArgument(map.body->getArgument(0).getType(),
+    values.map(steps->result(), body->addArgument(map.body->getArgument(0).getType(),
                                                     map.body->getArgument(0).getLoc()));
     llvm::SmallVector<mlir::Operation *> left;
     llvm::DenseSet<mlir::Value> needed;
     for (mlir::Value value : map.body->getTerminator()->getOperands())
       needed.insert(value);
     for (mlir::Operation &op : llvm::reverse(map.body->without_terminator())) {
-      if (op.getResult(0) == columns->result() || !needed.contains(op.getResult(0)))
+      if (op.getResult(0) == steps->result() || !needed.contains(op.getResult(0)))
         continue;
       left.push_back(&op);
       for (mlir::Value operand : op.getOperands())
@@ -155,19 +146,6 @@ private:
     inputs = std::move(used);
   }
 
-  template <typename F>
-  void withColumns(std::span<const std::byte *const> reads, std::byte *result, F &&work) const {
-    kernels::ScratchFrame frame;
-    kernels::Epilogue epilogue;
-    llvm::SmallVector<void *, 8> operands;
-    for (int input : inputs)
-      operands.push_back(const_cast<std::byte *>(reads[input]));
-    epilogue.bias = columns->addends(bias >= 0 ? reinterpret_cast<const float *>(reads[bias]) : nullptr,
-                                     width, frame.take<float>(width));
-    epilogue.function = code.function;
-    finish(epilogue, operands, result, work);
-  }
-
   /// A function of the kernels' form, whose first operand is what it runs.
   static void runBrief(void *const *operands, float *block, int64_t stride, int64_t row,
                        int64_t rows, int64_t column, int64_t columns) {
@@ -175,25 +153,8 @@ private:
         ->run(operands + 1, block, stride, row, rows, column, columns);
   }
 
-  /// One addition of a number for each column, which the kernels do themselves.
-  bool isBias(mlir::Block &body, llvm::ArrayRef<codegen::View> views) {
-    auto add = mlir::dyn_cast<stablehlo::AddOp>(body.front());
-    if (!add || views.size() != 1 || !llvm::hasSingleElement(body.without_terminator()) ||
-        views[0].type != tensor::DType::F32 || views[0].offset != 0 || !views[0].valid.empty() ||
-        views[0].strides[0] != 0 || views[0].strides[1] != 1)
-      return false;
-    mlir::Value element = body.getArgument(0), extra = body.getArgument(1);
-    if (!((add.getLhs() == element && add.getRhs() == extra) ||
-          (add.getLhs() == extra && add.getRhs() == element)))
-      return false;
-    bias = inputs[0];
-    return true;
-  }
-
   std::vector<int> inputs;
-  int bias = -1; // What is read for it; -1: none is.
-  std::optional<ColumnBias> columns;
-  int64_t width = 0; // Columns.
+  std::optional<FinishSteps> steps;
   bool isElsewhere = false;
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;

@@ -1,0 +1,142 @@
+#include "cupel/compiler/backends/cpu/FinishSteps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace cupel::compiler {
+
+using namespace mlir;
+
+namespace {
+
+bool isPlain(const codegen::View &view) {
+  return view.type == tensor::DType::F32 && view.offset == 0 && view.valid.empty() && view.strides[1] == 1;
+}
+
+std::optional<float> numberOf(Value value) {
+  auto constant = value.getDefiningOp<stablehlo::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  if (!elements || !elements.getElementType().isF32() || !elements.isSplat())
+    return std::nullopt;
+  return elements.getSplatValue<float>();
+}
+
+} // namespace
+
+bool FinishSteps::takeLimit(Operation &step, Value other) {
+  std::optional<float> number = numberOf(other);
+  if (!number || std::isnan(*number) || high)
+    return false;
+  if (isa<stablehlo::MaximumOp>(step) && !low) {
+    low = number;
+    return true;
+  }
+  // A limit of zero from above would have to make a negative zero of a positive one.
+  if (isa<stablehlo::MinimumOp>(step) && *number != 0) {
+    high = number;
+    return true;
+  }
+  return false;
+}
+
+/// Whether `step`, which is all that becomes of `element`, comes behind what was taken so far.
+bool FinishSteps::take(Operation &step, Value element, ArrayRef<codegen::View> views, ArrayRef<int> inputs) {
+  if (step.getNumOperands() != 2)
+    return false;
+  bool isFirst = step.getOperand(0) == element;
+  Value other = step.getOperand(isFirst ? 1 : 0);
+  if (isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(step))
+    return takeLimit(step, other);
+  bool isSubtracted = isa<stablehlo::SubtractOp>(step), isFactor = isa<stablehlo::MultiplyOp>(step);
+  if ((isSubtracted && !isFirst) || !isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp>(step) || low || high)
+    return false;
+  Columns columns;
+  columns.isSubtracted = isSubtracted;
+  if (std::optional<float> number = numberOf(other)) {
+    columns.number = *number;
+  } else {
+    auto argument = dyn_cast<BlockArgument>(other);
+    if (!argument || argument.getArgNumber() == 0)
+      return false;
+    const codegen::View &view = views[argument.getArgNumber() - 1];
+    columns.input = inputs[argument.getArgNumber() - 1];
+    if (!isPlain(view))
+      return false;
+    if (view.strides[0] != 0) {
+      if (isFactor || isSubtracted || rows >= 0)
+        return false;
+      rows = columns.input;
+      rowStride = view.strides[0];
+      return true;
+    }
+  }
+  if (rows >= 0 || addends)
+    return false;
+  if (isFactor) {
+    if (factors[1])
+      return false;
+    factors[factors[0] ? 1 : 0] = columns;
+    return true;
+  }
+  (bias || factors[0] ? addends : bias) = columns;
+  return true;
+}
+
+std::optional<FinishSteps> FinishSteps::find(Block &body, ArrayRef<codegen::View> views, ArrayRef<int> inputs, int64_t width) {
+  Value element = body.getArgument(0);
+  if (!cast<RankedTensorType>(element.getType()).getElementType().isF32())
+    return std::nullopt;
+  FinishSteps steps;
+  steps.width = width;
+  while (element.hasOneUse() && steps.take(**element.user_begin(), element, views, inputs))
+    element = steps.made = (*element.user_begin())->getResult(0);
+  if (!steps.made)
+    return std::nullopt;
+  return steps;
+}
+
+bool FinishSteps::uses(int input) const {
+  for (const std::optional<Columns> &columns : {bias, factors[0], factors[1], addends})
+    if (columns && columns->input == input)
+      return true;
+  return rows == input;
+}
+
+const float *FinishSteps::numbers(const Columns &columns, std::span<const std::byte *const> reads,
+                                  kernels::ScratchFrame &frame) const {
+  auto *given = columns.input >= 0 ? reinterpret_cast<const float *>(reads[size_t(columns.input)]) : nullptr;
+  if (given && !columns.isSubtracted)
+    return given;
+  auto *room = frame.take<float>(width);
+  if (given)
+    std::transform(given, given + width, room, [](float each) { return -each; });
+  else
+    std::fill_n(room, width, columns.isSubtracted ? -columns.number : columns.number);
+  return room;
+}
+
+void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std::span<const std::byte *const> reads,
+                       kernels::ScratchFrame &frame) const {
+  if (bias)
+    epilogue.bias = numbers(*bias, reads, frame);
+  if (!factors[0] && !addends && rows < 0 && !low && !high)
+    return;
+  for (int i = 0; i < 2; ++i)
+    if (factors[i])
+      finish.factors[i] = numbers(*factors[i], reads, frame);
+  if (addends)
+    finish.addends = numbers(*addends, reads, frame);
+  if (rows >= 0) {
+    finish.rows = reinterpret_cast<const float *>(reads[size_t(rows)]);
+    finish.rowStride = rowStride;
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  finish.isClamped = low || high;
+  finish.low = low.value_or(-kInfinity);
+  finish.high = high.value_or(kInfinity);
+  finish.isPositive = low && *low == 0 && !std::signbit(*low);
+  epilogue.finish = &finish;
+}
+
+} // namespace cupel::compiler
