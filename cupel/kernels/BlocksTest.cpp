@@ -1,5 +1,6 @@
 #include "cupel/kernels/EmulatedBlocks.h"
 
+#include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/Product.h"
 #include "cupel/kernels/TestBuffers.h"
@@ -108,6 +109,31 @@ TEST(BlocksTest, BitsDoNotDependOnOtherRows) {
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + row * kColumns)) << row;
   }
   EXPECT_FALSE(hasEmulatedRegisters()); // Nothing is left behind in a thread that goes on.
+}
+
+/// They do nothing but products: what tiles finish in registers is done behind them, in one part of the depth or in several.
+TEST(BlocksTest, SumsAreFinishedBehindThem) {
+  IsaScope scope(kernelsWithEmulatedBlocks());
+  Pool pool(2, Pool::Sharing::Always);
+  for (int64_t depth : {int64_t{6}, 2 * kBlockDepth + 10}) {
+    constexpr int64_t kRows = 37, kColumns = 56;
+    std::vector<float> a = anyBits(kRows * depth / 2, true, 1), b = anyBits(depth * kColumns / 2, true, 2);
+    PackedMatrix packed = packMatrix(Bf16View{reinterpret_cast<const uint16_t *>(b.data()), kColumns}, depth, kColumns, pool);
+    FinishOperands operands(kRows, kColumns);
+    Finish finish = operands.make(15);
+    auto run = [&](const Finish *end) {
+      std::vector<float> c(static_cast<size_t>(kRows * kColumns));
+      Epilogue epilogue{operands.addends.data()};
+      epilogue.finish = end;
+      multiply(kRows, Bf16View{reinterpret_cast<const uint16_t *>(a.data()), depth}, packed, c.data(), kColumns, epilogue, pool);
+      return c;
+    };
+    std::vector<float> plain = run(nullptr), finished = run(&finish);
+    for (int64_t i = 0; i < kRows * kColumns; ++i) {
+      float expected = finishedElement(finish, plain[static_cast<size_t>(i)], i / kColumns, i % kColumns);
+      ASSERT_EQ(std::bit_cast<uint32_t>(finished[static_cast<size_t>(i)]), std::bit_cast<uint32_t>(expected)) << i << " of depth " << depth;
+    }
+  }
 }
 
 TEST(BlocksDeathTest, WhatFaultsOnAProcessorFaultsHere) {

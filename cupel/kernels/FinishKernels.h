@@ -62,7 +62,7 @@ template <int rows, int vectors>
     finishSums(sums, *finish, row, column, [](const float *from) { return load(from); });
 }
 
-void finishBlock(const Finish &given, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns) {
+[[maybe_unused]] void finishBlock(const Finish &given, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const Finish finish = given; // A copy that stores cannot change.
   int64_t whole = columns / kWidth * kWidth, rest = columns - whole;
   for (int64_t i = 0; i < rows; ++i, c += ldc) {
