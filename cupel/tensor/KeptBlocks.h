@@ -1,6 +1,6 @@
 // Memory of large tensors, used again while programs are evaluated: the system clears every page
 // that it hands out, which costs more than most operations that then fill it. Used by Tensor, and
-// by the reference around each evaluation. Never takes more memory than there was in use at once
+// by the reference around each evaluation. Never keeps more memory than was in use at once
 // before.
 
 #pragma once
