@@ -3,8 +3,10 @@
 #include "cupel/kernels/Processor.h"
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 namespace cupel::kernels {
 namespace {
@@ -33,10 +35,16 @@ Isa bestUpTo(Isa limit) {
 
 Isa findAllowed() {
   const char *limit = std::getenv("CUPEL_KERNELS");
-  if (limit)
-    for (Isa isa : kAllIsas)
-      if (isaName(isa) == limit)
-        return bestUpTo(isa);
+  if (!limit)
+    return bestIsa();
+  std::string names;
+  for (Isa isa : kAllIsas) {
+    if (isaName(isa) == limit)
+      return bestUpTo(isa);
+    names += (names.empty() ? "" : ", ") + std::string(isaName(isa));
+  }
+  // Whoever believes that instructions are masked must hear that they are not.
+  std::fprintf(stderr, "warning: CUPEL_KERNELS=%s masks nothing; there are: %s\n", limit, names.c_str());
   return bestIsa();
 }
 

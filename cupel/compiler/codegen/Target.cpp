@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
 
 #include <cstdlib>
@@ -76,9 +77,14 @@ Result<Target> Target::named(std::string_view isa) {
 
 const Target &Target::host() {
   static const Target target = [] {
-    if (const char *isa = std::getenv("CUPEL_ISA"))
-      if (Result<Target> masked = named(isa))
+    if (const char *isa = std::getenv("CUPEL_ISA")) {
+      Result<Target> masked = named(isa);
+      if (masked)
         return *masked;
+      // What the processor has not is not used either way; a name that nobody knows masks nothing.
+      if (masked.error().code != ErrorCode::Unsupported)
+        llvm::errs() << "warning: CUPEL_ISA masks nothing: " << masked.message() << "\n";
+    }
     return widest();
   }();
   return target;
