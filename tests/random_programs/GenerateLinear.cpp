@@ -183,11 +183,11 @@ void Generator::anyConvolution() {
 void Generator::attention() {
   const int64_t batch = random.between(1, 2), heads = random.pick<int64_t>({1, 2, 3}), length = random.pick<int64_t>({1, 8, 17, 40, 40}),
                 other = random.chance(60) ? length : random.pick<int64_t>({3, 16, 70}), depth = random.pick<int64_t>({1, 4, 8, 16}),
-                values = random.chance(80) ? depth : 5;
+                columns = random.chance(80) ? depth : 5;
   const std::string type = random.pick<std::string>({"f32", "f32", "f32", "bf16"});
-  Val q = factor(type, {batch, heads, length, depth}), k = factor(type, {batch, heads, other, depth}), v = factor(type, {batch, heads, other, values});
-  const Shape scores = {batch, heads, length, other}, to = {batch, heads, length, values};
-  const size_t known = this->values.size() - arguments.size();
+  Val q = factor(type, {batch, heads, length, depth}), k = factor(type, {batch, heads, other, depth}), v = factor(type, {batch, heads, other, columns});
+  const Shape scores = {batch, heads, length, other}, to = {batch, heads, length, columns};
+  const size_t known = values.size() - arguments.size();
   Val s = add("stablehlo.dot_general " + q.name + ", " + k.name + ", batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [3] : (" + typeOf(q) +
                   ", " + typeOf(k) + ") -> " + typeText(type, scores),
               type, scores, false);
@@ -208,7 +208,7 @@ void Generator::attention() {
   Val weights = binary("divide", e, alongRows(reduce(e, "add", "0.0", {3}, false), scores));
   // Where nobody else looks at the scores, they need no memory.
   if (random.chance(75))
-    this->values.resize(known + arguments.size());
+    values.resize(known + arguments.size());
   add("stablehlo.dot_general " + weights.name + ", " + v.name + ", batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (" + typeOf(weights) +
           ", " + typeOf(v) + ") -> " + typeText(type, to),
       type, to, false);

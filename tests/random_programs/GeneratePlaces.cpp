@@ -43,7 +43,7 @@ Generator::Windows Generator::windowsOf(const Shape &shape) {
   Shape places;
   if (hasBatch)
     places.push_back(shape[size_t(made.batching[0])]);
-  for (int64_t i = random.between(hasBatch ? 0 : 0, 2); i > 0; --i)
+  for (int64_t i = random.between(0, 2); i > 0; --i)
     places.push_back(random.between(1, 5));
   made.vectorDim = random.between(hasBatch ? 1 : 0, int64_t(places.size()));
   if (hasBatch)

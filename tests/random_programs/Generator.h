@@ -1,15 +1,17 @@
 // What makes random programs: values so far, and steps that add to them. Internal to this folder; steps
-// on elements and rows are here, those with regions and places in GenerateRegions.cpp.
+// on elements and rows are here, the others in the files Generate*.cpp.
 
 #pragma once
 
 #include "tests/random_programs/Generate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace cupel::random_programs {
