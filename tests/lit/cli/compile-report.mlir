@@ -5,6 +5,7 @@
 // RUN: not grep seconds %t.json
 // RUN: cupel compile %s --emit=shlo | FileCheck %s --check-prefix=SHLO
 // RUN: cupel compile %s --emit=asm | FileCheck %s --check-prefix=ASM
+// RUN: env CUPEL_ISA=avx1024 cupel compile %s --emit=asm -o %t 2>&1 | FileCheck %s --check-prefix=MASK
 // RUN: cupel compile %s --emit=tensor --print-ir-after=form-products,form-maps --print-ir-before=form-rows --timing -o %t 2>&1 | FileCheck %s --check-prefix=PRINT
 // RUN: not cupel compile %s --emit=tensor --print-ir-after=form-nothing 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not cupel compile %s --timing 2>&1 | FileCheck %s --check-prefix=ALONE
@@ -33,6 +34,8 @@
 // JSON-DAG: "trace": "not recorded: stablehlo.cholesky
 
 // SHLO: stablehlo.dot_general
+
+// MASK: warning: CUPEL_ISA masks nothing: 'avx1024' is no instruction set: avx512, avx2 or baseline
 
 // ASM: # launch 1: tir.product at {{.*}}, kernel product
 // ASM: block:
