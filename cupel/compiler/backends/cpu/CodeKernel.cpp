@@ -194,6 +194,22 @@ template <typename Described> size_t likenessOf(const Described &kernel) {
   return all;
 }
 
+/// The same, for code that knows sizes.
+size_t ownCodeOf(const codegen::RowKernel &kernel) {
+  return llvm::hash_combine(likenessOf(kernel), kernel.length, llvm::hash_combine_range(kernel.outer.begin(), kernel.outer.end()));
+}
+size_t ownCodeOf(const codegen::Reduction &kernel) {
+  return llvm::hash_combine(likenessOf(kernel), llvm::hash_combine_range(kernel.sizes.begin(), kernel.sizes.end()));
+}
+
+/// Whether code for this kernel alone would be one more piece behind many.
+template <typename Described> bool isOneOfMany(const Described &kernel, const BriefBudget &budget) {
+  if constexpr (std::is_same_v<Described, codegen::MapKernel>)
+    return false; // Small ones share code.
+  else
+    return budget.ownCode.size() >= kMostOwnCode && !budget.ownCode.contains(ownCodeOf(kernel));
+}
+
 /// A kernel without code, if that is worth it.
 template <typename Described>
 KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operation *op,
@@ -209,16 +225,18 @@ KernelPointer madeBrief(const Described &kernel, std::string_view kind, Operatio
     }
   if (choice.isRepeated && !makeCode)
     return nullptr;
-  auto work = brief::prepare(kernel, limit);
+  const bool isFree = !makeCode && isOneOfMany(kernel, *choice.budget);
+  auto work = brief::prepare(kernel, isFree ? kOneOfManyNanoseconds : limit);
   if (!work)
     return nullptr;
-  if (!makeCode) {
+  if (!makeCode && !isFree) {
     double &alike = choice.budget->alike[likenessOf(kernel)];
     if (alike > 0 && alike + (*work)->nanoseconds > kAlikeNanoseconds)
       return nullptr;
     alike += (*work)->nanoseconds;
   }
-  *budget -= (*work)->nanoseconds;
+  if (!isFree)
+    *budget -= (*work)->nanoseconds;
   return std::make_unique<BriefKernel>(std::move(*work), kind, argumentsOf(op->getOperands()),
                                        std::move(makeCode), choice.context, choice.changes);
 }
@@ -228,6 +246,9 @@ Result<KernelPointer> made(const Described &kernel, std::string_view kind, Opera
                            KernelChoice choice) {
   if (KernelPointer without = madeBrief(kernel, kind, op, choice))
     return without;
+  if constexpr (!std::is_same_v<Described, codegen::MapKernel>)
+    if (choice.budget)
+      choice.budget->ownCode.insert(ownCodeOf(kernel));
   Result<codegen::CompiledKernel> code = codegen::compile(kernel);
   if (!code)
     return code.error();

@@ -18,6 +18,10 @@ Result<KernelPointer> codeKernel(mlir::Operation *op, KernelChoice choice);
 inline constexpr double kBriefNanoseconds = 20'000;
 /// The same for all that are alike, unless it is one: steps of a recurrence that is written out have one code.
 inline constexpr double kAlikeNanoseconds = 6'000;
+/// Code for the sizes of one row or reduction alone takes milliseconds to make: behind so many of other sizes, kernels that take no longer
+/// than this do without. Which ones depends on the program alone, so that bits are the same in every run.
+inline constexpr size_t kMostOwnCode = 32;
+inline constexpr double kOneOfManyNanoseconds = 40'000;
 /// Code that gives the same bits is made when a kernel has run for so long without.
 inline constexpr double kPatienceNanoseconds = 1'000'000;
 

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace cupel::compiler {
@@ -36,6 +37,7 @@ struct BriefBudget {
   double forEver = 50'000;       // On kernels that never get any.
   double untilItPays = 250'000; // On those that get it when they have run often.
   std::unordered_map<size_t, double> alike; // Of what is spent for ever, by what the kernels do.
+  std::unordered_set<size_t> ownCode; // Rows and reductions that have code for their sizes alone.
 
   /// Thousands of kernels would take seconds to be made, and more than most programs ever run: the budget grows with them.
   static BriefBudget of(dev::ProgramOp program) {

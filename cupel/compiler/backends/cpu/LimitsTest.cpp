@@ -241,6 +241,20 @@ std::string shapesProgram(int operations) {
   return "func.func @main(%x: tensor<f32>) -> (" + types + ") {\n" + body + "return " + names + " : " + types + "\n}";
 }
 
+/// Nor two rows, each of which is computed and reduced at once.
+std::string rowsProgram(int operations) {
+  std::string text = "func.func @main(%r0: tensor<f32>) -> tensor<f32> {\n%least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n";
+  const int rows = operations / 4;
+  for (int i = 0; i < rows; ++i) {
+    std::string number = std::to_string(i), type = "tensor<" + std::to_string(i + 2) + "xf32>";
+    text += "%b" + number + " = stablehlo.broadcast_in_dim %r" + number + ", dims = [] : (tensor<f32>) -> " + type + "\n%i" + number +
+            " = stablehlo.iota dim = 0 : " + type + "\n%m" + number + " = stablehlo.sine %b" + number + " : " + type + "\n%p" + number +
+            " = stablehlo.multiply %m" + number + ", %i" + number + " : " + type + "\n%r" + std::to_string(i + 1) + " = stablehlo.reduce(%p" + number +
+            " init: %least) applies stablehlo.maximum across dimensions = [0] : (" + type + ", tensor<f32>) -> tensor<f32>\n";
+  }
+  return text + "return %r" + std::to_string(rows) + " : tensor<f32>\n}";
+}
+
 TEST(LimitsTest, LongProgramsOfEveryShapeCompileInAboutASecond) {
   (void)secondsToCompile(100); // What the process needs once.
   constexpr int kOperations = 5000;
@@ -248,7 +262,7 @@ TEST(LimitsTest, LongProgramsOfEveryShapeCompileInAboutASecond) {
     const char *name;
     std::string (*make)(int);
   };
-  for (const Kind &kind : {Kind{"on two before", crossedProgram}, Kind{"that read one value", spreadProgram}, Kind{"of other shapes each", shapesProgram}}) {
+  for (const Kind &kind : {Kind{"on two before", crossedProgram}, Kind{"that read one value", spreadProgram}, Kind{"of other shapes each", shapesProgram}, Kind{"in rows of other lengths each", rowsProgram}}) {
     [[maybe_unused]] double seconds = secondsToCompile(kind.make(kOperations), kOperations, kind.name);
 #ifndef CUPEL_SANITIZED
     EXPECT_LT(seconds, 1.0 * 3) << kind.name; // The goal is 1 s of an idle machine.
