@@ -186,20 +186,21 @@ tensor::DType typeOf(Value value) {
 
 Result<KernelPointer> make(tir::MapOp op, KernelChoice choice);
 
-/// What bodies have in common that become the same code but for where they read.
-template <typename Described> size_t likenessOf(const Described &kernel) {
-  llvm::hash_code all = llvm::hash_value(kernel.inputs.size());
-  for (Operation &op : *kernel.body)
-    all = llvm::hash_combine(all, op.getName().getAsOpaquePointer());
+/// Of bodies with the same operations and numbers.
+size_t bodyHash(Block &body) {
+  llvm::hash_code all = llvm::hash_value(body.getNumArguments());
+  for (Operation &op : body)
+    all = llvm::hash_combine(all, op.getName().getAsOpaquePointer(), op.getAttrDictionary().getAsOpaquePointer());
   return all;
 }
 
-/// The same, for code that knows sizes.
-size_t ownCodeOf(const codegen::RowKernel &kernel) {
-  return llvm::hash_combine(likenessOf(kernel), kernel.length, llvm::hash_combine_range(kernel.outer.begin(), kernel.outer.end()));
+/// What kernels have in common that become the same code: small maps but for where they read and how long they are.
+size_t likenessOf(const codegen::MapKernel &kernel) { return bodyHash(*kernel.body); }
+size_t likenessOf(const codegen::RowKernel &kernel) {
+  return llvm::hash_combine(bodyHash(*kernel.body), kernel.length, llvm::hash_combine_range(kernel.outer.begin(), kernel.outer.end()));
 }
-size_t ownCodeOf(const codegen::Reduction &kernel) {
-  return llvm::hash_combine(likenessOf(kernel), llvm::hash_combine_range(kernel.sizes.begin(), kernel.sizes.end()));
+size_t likenessOf(const codegen::Reduction &kernel) {
+  return llvm::hash_combine(bodyHash(*kernel.body), llvm::hash_combine_range(kernel.sizes.begin(), kernel.sizes.end()));
 }
 
 /// Whether code for this kernel alone would be one more piece behind many.
@@ -207,7 +208,7 @@ template <typename Described> bool isOneOfMany(const Described &kernel, const Br
   if constexpr (std::is_same_v<Described, codegen::MapKernel>)
     return false; // Small ones share code.
   else
-    return budget.ownCode.size() >= kMostOwnCode && !budget.ownCode.contains(ownCodeOf(kernel));
+    return budget.ownCode.size() >= kMostOwnCode && !budget.ownCode.contains(likenessOf(kernel));
 }
 
 /// A kernel without code, if that is worth it.
@@ -248,7 +249,7 @@ Result<KernelPointer> made(const Described &kernel, std::string_view kind, Opera
     return without;
   if constexpr (!std::is_same_v<Described, codegen::MapKernel>)
     if (choice.budget)
-      choice.budget->ownCode.insert(ownCodeOf(kernel));
+      choice.budget->ownCode.insert(likenessOf(kernel));
   Result<codegen::CompiledKernel> code = codegen::compile(kernel);
   if (!code)
     return code.error();

@@ -215,6 +215,19 @@ std::string crossedProgram(int operations) {
   return text + "return " + value(operations + 1) + " : " + type + "\n}";
 }
 
+/// A chain, of which no two parts have the same numbers.
+std::string numbersProgram(int operations) {
+  const std::string type = "tensor<2xf32>";
+  std::string text = "func.func @main(%v0: " + type + ") -> " + type + " {\n";
+  const int pairs = operations / 2;
+  for (int i = 0; i < pairs; ++i) {
+    std::string number = std::to_string(i);
+    text += "%c" + number + " = stablehlo.constant dense<" + number + ".0> : " + type + "\n%s" + number + " = stablehlo.sine %v" + number + " : " + type +
+            "\n%v" + std::to_string(i + 1) + " = stablehlo.add %s" + number + ", %c" + number + " : " + type + "\n";
+  }
+  return text + "return %v" + std::to_string(pairs) + " : " + type + "\n}";
+}
+
 /// All of them read one value, and their results are added up.
 std::string spreadProgram(int operations) {
   const std::string type = "tensor<8x8xf32>", sides = " : (" + type + ", " + type + ") -> " + type + "\n";
@@ -262,7 +275,7 @@ TEST(LimitsTest, LongProgramsOfEveryShapeCompileInAboutASecond) {
     const char *name;
     std::string (*make)(int);
   };
-  for (const Kind &kind : {Kind{"on two before", crossedProgram}, Kind{"that read one value", spreadProgram}, Kind{"of other shapes each", shapesProgram}, Kind{"in rows of other lengths each", rowsProgram}}) {
+  for (const Kind &kind : {Kind{"on two before", crossedProgram}, Kind{"with other numbers each", numbersProgram}, Kind{"that read one value", spreadProgram}, Kind{"of other shapes each", shapesProgram}, Kind{"in rows of other lengths each", rowsProgram}}) {
     [[maybe_unused]] double seconds = secondsToCompile(kind.make(kOperations), kOperations, kind.name);
 #ifndef CUPEL_SANITIZED
     EXPECT_LT(seconds, 1.0 * 3) << kind.name; // The goal is 1 s of an idle machine.
