@@ -147,6 +147,8 @@ TestRecord act(const std::string &action, const std::string &argument, const std
     printMuch(std::strtoull(argument.c_str(), nullptr, 10));
   } else if (action == "say") {
     std::printf("%s\n", argument.c_str());
+  } else if (action == "times") {
+    record.stages = {{Stage::Load, std::strtod(argument.c_str(), nullptr)}, {Stage::Reference, 1}};
   } else if (action == "close-standard") {
     for (int i = 0; i < 3; ++i)
       close(i);

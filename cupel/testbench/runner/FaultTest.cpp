@@ -276,6 +276,23 @@ TEST_F(Chains, BothServersHaveTheirTurn) {
   EXPECT_EQ(outcome.records[3].outcome, Outcome::Failed);
 }
 
+TEST_F(Chains, StagesHaveTheTimesOfWhoWasInThem) {
+  // We may read of two stages at once, and our clock says nothing of the first of them then.
+  addCase("reference times 700", "compare pass");
+  addCase("reference times 700", "compare times 50");
+  RunOutcome outcome = go();
+  auto secondsOf = [&](size_t test, Stage stage) {
+    const auto &stages = outcome.records[test].stages;
+    auto found = std::ranges::find(stages, stage, &results::StageTime::stage);
+    return found == stages.end() ? -1 : found->seconds;
+  };
+  EXPECT_EQ(secondsOf(0, Stage::Load), 700);
+  EXPECT_NEAR(secondsOf(0, Stage::Reference), 1, 0.9); // The second passes through it, too.
+  EXPECT_GE(secondsOf(0, Stage::Compare), 0);
+  EXPECT_EQ(secondsOf(1, Stage::Load), 750);
+  EXPECT_EQ(secondsOf(1, Stage::Reference), 2);
+}
+
 TEST_F(Chains, ADyingServerIsNamedAndReplaced) {
   addCase("reference segfault");
   addCase("reference pass", "execute abort");

@@ -26,6 +26,15 @@ using worker::StageEntered;
 
 namespace {
 
+/// Times of stages by the clocks of those who were in them: we may read of several stages at once, and
+/// would take the first of them for no time at all.
+std::vector<results::StageTime> joined(std::vector<results::StageTime> before,
+                                       const std::vector<results::StageTime> &own) {
+  for (const results::StageTime &one : own)
+    results::addStageTime(before, one.stage, one.seconds);
+  return before;
+}
+
 /// How long a worker may live with its end of the pipe closed.
 constexpr double kClosedPatience = 0.3;
 /// Workers that end before they begin a test, before the test is blamed.
@@ -339,6 +348,8 @@ void Loop::finish(Slot &slot, Finished finished) {
     // The next server takes over.
     ++attempt.step;
     attempt.enter(attempt.stage, Clock::now());
+    if (!found.stages.empty())
+      attempt.stages = joined(std::move(attempt.stagesBefore), found.stages);
     attempt.stagesBefore = attempt.stages;
     attempt.peakMemory = std::max(attempt.peakMemory, found.peakMemoryBytes);
     attempt.handover = std::move(finished.handover);
@@ -351,10 +362,7 @@ void Loop::finish(Slot &slot, Finished finished) {
     attempt.enter(Stage::Done, Clock::now());
     found.stages = attempt.stages;
   } else if (attempt.step > 0) {
-    // Its own clock beside ours of the servers before: we may read of several stages at once.
-    std::vector<results::StageTime> own = std::exchange(found.stages, attempt.stagesBefore);
-    for (const results::StageTime &one : own)
-      results::addStageTime(found.stages, one.stage, one.seconds);
+    found.stages = joined(std::move(attempt.stagesBefore), found.stages);
   }
   if (found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged)
     found.lastStage = Stage::Done;

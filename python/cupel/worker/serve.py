@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 import types
+from time import monotonic  # Its own name: a loader may replace it elsewhere.
 from typing import Any, Callable
 
 from cupel import __version__
@@ -108,6 +109,14 @@ def _processes_below() -> list[int]:
     return found
 
 
+def _seconds_of(entered: list[tuple[str, float]]) -> list[dict[str, Any]]:
+    """How long each stage was, by our own clock: the runner may read of two at once, and would take the first for no time."""
+    seconds: dict[str, float] = {}
+    for (stage, began), (_, ended) in zip(entered, [*entered[1:], ("", monotonic())], strict=True):
+        seconds[stage] = seconds.get(stage, 0.0) + ended - began
+    return [{"stage": stage, "seconds": spent} for stage, spent in seconds.items()]
+
+
 def main(arguments: list[str]) -> int:
     options = _parse(arguments)
     hello: dict[str, Any] = {"protocol": protocol.VERSION, "worker": f"cupel.worker {__version__}"}
@@ -132,7 +141,10 @@ def main(arguments: list[str]) -> int:
     while (request := connection.receive()) is not None:
         (kind, number, *_), body = request
 
-        def enter_stage(stage: str, number: str = number) -> None:
+        entered: list[tuple[str, float]] = []
+
+        def enter_stage(stage: str, number: str = number, entered: list[tuple[str, float]] = entered) -> None:
+            entered.append((stage, monotonic()))
             connection.send(f"stage {number} {stage}")
 
         if threads := body.get("threads"):
@@ -165,6 +177,8 @@ def main(arguments: list[str]) -> int:
         if replaced:
             notes["replaced"] = ", ".join(replaced[:8]) + (", ..." if len(replaced) > 8 else "")
         result["notes"] = notes | result.get("notes", {})
+        if entered:
+            result["stages"] = _seconds_of(entered)
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(" ".join(["result", number, *map(str, _processes_below())]), result)
