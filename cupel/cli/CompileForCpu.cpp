@@ -10,6 +10,7 @@
 #include "cupel/ir/portable/PrintProgram.h"
 #include "cupel/support/Files.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Pass/Pass.h>
@@ -43,6 +44,11 @@ public:
       if (name.getKey() != "all" && !met.contains(name.getKey()))
         return name.getKey().str();
     return "";
+  }
+  std::string known() const {
+    SmallVector<StringRef> sorted(met.keys().begin(), met.keys().end());
+    llvm::sort(sorted);
+    return llvm::join(sorted, ", ");
   }
 
 private:
@@ -143,7 +149,8 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
   }
   for (const PassNames *names : {&before, &after})
     if (std::string unknown = names->unknown(); !unknown.empty())
-      return Error{"there is no pass '" + unknown + "' among those of the cpu backend"};
+      return Error{"there is no pass '" + unknown + "' among those of the cpu backend; there are all, " +
+                   names->known()};
 
   if (reports || !reportFile.empty()) {
     OwningOpRef<ModuleOp> copy = lowered->clone();
