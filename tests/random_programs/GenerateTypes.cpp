@@ -85,7 +85,8 @@ void Generator::complexNumbers() {
     }
     break;
   default:
-    if (!a.shape.empty() && count(a.shape) > 0 && count(a.shape) < 5000)
+    // Which parts of a transform a NaN reaches is the way's who transforms: times one and times i need no product.
+    if (!mayHoldNaN && !a.shape.empty() && count(a.shape) > 0 && count(a.shape) < 5000)
       z = made("stablehlo.fft " + z.name + ", type = " + random.pick<std::string>({"FFT", "IFFT"}) + ", length = [" + std::to_string(a.shape.back()) + "] : (" + typeOf(z) + ") -> " + typeOf(z), a.shape);
   }
   const std::string part = random.pick<std::string>({"real", "imag", "abs"});
