@@ -42,16 +42,25 @@ namespace {
 
 constexpr double kNanosecondsPerByte = 0.5;
 
+/// Whether sums of `taps` times so many fours of bytes are worth matrix registers: short ones take most of their time to
+/// begin and to be stored, and where a tap has whole groups of steps and a rest, registers are set up twice for each tile.
+bool isWorthBlocks(int64_t fours, int64_t taps) {
+  constexpr int64_t kGroup = 16, kLeast = 48, kLeastWithRest = 128;
+  bool isSetUpTwice = fours > kGroup && fours % kGroup != 0;
+  return fours * taps >= (isSetUpTwice ? kLeastWithRest : kLeast);
+}
+
 /// How sides are moved so that the left one has no sign and the right one has.
 struct Moved {
   ByteSides sides;
   uint8_t flip;     // Changes what a byte of the right side is to what is multiplied.
   uint32_t left, right; // What is zero behind that.
 
-  Moved(IntegerType leftType, IntegerType rightType, ByteZeros zeros, int64_t rowBytes) {
+  Moved(IntegerType leftType, IntegerType rightType, ByteZeros zeros, int64_t rowBytes, int64_t taps = 1) {
     bool isRightSigned = rightType == IntegerType::I8;
     sides.isSigned = leftType == IntegerType::I8;
-    sides.isMoved = sides.isSigned && !currentKernels().blocks; // Matrix registers take both sides with a sign.
+    sides.isInBlocks = currentKernels().blocks && isWorthBlocks((rowBytes + 3) / 4, taps);
+    sides.isMoved = sides.isSigned && !sides.isInBlocks; // Matrix registers take both sides with a sign.
     flip = isRightSigned ? 0 : 0x80;
     left = static_cast<uint32_t>(zeros.left + (sides.isMoved ? 128 : 0));
     right = static_cast<uint32_t>(zeros.right - (isRightSigned ? 0 : 128));
@@ -387,7 +396,7 @@ PackedByteConvolution packBytes(const ConvolutionShape &shape, const IntegerTens
                                 IntegerType image, ByteZeros zeros, const Pool &pool) {
   bool joins = hasFewChannels(shape);
   ConvolutionShape carried = joins ? withJoinedLines(shape) : shape;
-  Moved moved(image, weights.type, zeros, carried.inputChannels / shape.groups);
+  Moved moved(image, weights.type, zeros, carried.inputChannels / shape.groups, product(carried.kernel));
   PackedByteConvolution packed;
   ByteAccess::shape(packed) = shape;
   ByteAccess::carried(packed) = carried;

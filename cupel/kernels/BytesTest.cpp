@@ -82,19 +82,21 @@ void check(IntegerType left, IntegerType right, ByteZeros zeros, int64_t m, int6
 
 int32_t least(IntegerType type) { return type == IntegerType::I8 ? -128 : 0; }
 
-/// Every zero point at the ends and in the middle, of both sides.
+/// Every zero point at the ends and in the middle, of both sides; in rows that are too short for matrix registers, and in
+/// such that are not.
 TEST_P(BytesTest, ProductsOfAllSignsAndZeroPoints) {
-  for (IntegerType left : kTypes)
-    for (IntegerType right : kTypes)
-      for (int32_t leftZero : {0, 1, 128, 255})
-        for (int32_t rightZero : {0, 77, 128, 255})
-          check(left, right, {least(left) + leftZero, least(right) + rightZero}, 13, 37, 44, rightZero == 77, 2);
+  for (int64_t depth : {44, 256})
+    for (IntegerType left : kTypes)
+      for (IntegerType right : kTypes)
+        for (int32_t leftZero : {0, 1, 128, 255})
+          for (int32_t rightZero : {0, 77, 128, 255})
+            check(left, right, {least(left) + leftZero, least(right) + rightZero}, 13, 37, depth, rightZero == 77, 2);
 }
 
 TEST_P(BytesTest, ProductsOfOddShapes) {
   for (int64_t m : {0, 1, 7, 33})
     for (int64_t n : {1, 16, 50})
-      for (int64_t k : {0, 1, 2, 3, 4, 5, 64, 1101}) {
+      for (int64_t k : {0, 1, 2, 3, 4, 5, 64, 191, 192, 500, 511, 1101}) {
         check(IntegerType::U8, IntegerType::I8, {133, 0}, m, n, k, false, 1);
         check(IntegerType::I8, IntegerType::I8, {-3, 5}, m, n, k, true, 3);
       }
@@ -128,7 +130,7 @@ TEST_P(BytesTest, Convolutions) {
   shape.kernel = {1, 3, 3};
   shape.paddingLow = shape.paddingHigh = {0, 1, 1};
   for (auto [inputs, outputs, groups] :
-       {std::array<int64_t, 3>{3, 20, 1}, {16, 33, 1}, {6, 4, 2}, {10, 10, 10}, {40, 40, 40}, {9, 3, 3}, {24, 8, 2}}) {
+       {std::array<int64_t, 3>{3, 20, 1}, {16, 33, 1}, {6, 4, 2}, {10, 10, 10}, {40, 40, 40}, {9, 3, 3}, {24, 8, 2}, {67, 20, 1}}) {
     shape.inputChannels = inputs, shape.outputChannels = outputs, shape.groups = groups;
     shape.strides = {1, 1, 1};
     checkConvolution(shape, IntegerType::U8, IntegerType::I8, {133, 0}, false, 1);

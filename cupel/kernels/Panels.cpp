@@ -68,7 +68,7 @@ struct TileKernels {
                                      : kernels.tiles),
         rows(kernels.tileRows) {
     const BlockTable *blocks = kernels.blocks;
-    if (!blocks || (!work.bytes && !work.hasPairs))
+    if (!blocks || !(work.bytes ? work.bytes->isInBlocks : work.hasPairs))
       return;
     block = work.bytes ? blocks->bytes[work.bytes->isSigned] : blocks->pairs;
     release = blocks->release;

@@ -45,6 +45,7 @@ PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns);
 /// What products of bytes (Bytes.h) are told besides.
 struct ByteSides {
   bool isSigned = false; // A's have a sign.
+  bool isInBlocks = false; // They are multiplied in matrix registers, and not in vectors.
   bool isMoved = false;  // They are multiplied as if each were greater by 128.
   int32_t rowFactor = 0; // Times the sum of a row's bytes, as they are multiplied, it is added to each element.
   int64_t rowBytes = 0;  // Of a row of A, or of a tap; what fills the last four is not summed.
