@@ -158,13 +158,20 @@ TEST(OwnKernelsTest, SortsCountTheirIndicesAndFindTheFirstFew) {
       }
 }
 
-/// Where lines are largest (GT) or smallest: as torch writes it, with the place that stands first of equal ones; or as JAX does.
+/// Where lines are largest (GT) or smallest: as torch writes it, with the place that stands first of equal ones; as JAX does; or as
+/// torch-mlir, of which what is compared with NaN goes.
+enum class PickWriting { Torch, Jax, TorchMlir };
+
 std::string pickOf(const std::string &sizes, int dimension, const std::string &result, const std::string &element, const std::string &place,
-                   const char *direction, bool isOfJax, const std::string &initial) {
+                   const char *direction, PickWriting writing, const std::string &initial) {
   std::string e = "tensor<" + element + ">", n = "tensor<" + place + ">", x = "tensor<" + sizes + "x" + element + ">", i = "tensor<" + sizes + "x" + place + ">",
               te = " : (" + e + ", " + e + ") -> tensor<i1>\n", tn = " : (" + n + ", " + n + ") -> tensor<i1>\n", l = " : tensor<i1>\n";
-  std::string body = std::string("    %g = stablehlo.compare ") + direction + ", %p, %r" + te + "    %n = stablehlo.compare NE, %p, %p" + te;
-  if (isOfJax)
+  std::string body = std::string("    %g = stablehlo.compare ") + direction + ", %p, %r" + te + "    %n = stablehlo.compare NE, %p, %p" + te,
+              chosen = "    %2 = stablehlo.select %c, %q, %s : tensor<i1>, " + n;
+  if (writing == PickWriting::TorchMlir) {
+    body = std::string("    %v = stablehlo.compare ") + direction[0] + "E, %p, %r" + te + "    %e = stablehlo.compare EQ, %p, %r" + te + "    %l = stablehlo.minimum %q, %s : " + n + "\n";
+    chosen = "    %y = stablehlo.select %v, %q, %s : tensor<i1>, " + n + "\n    %2 = stablehlo.select %e, %l, %y : tensor<i1>, " + n;
+  } else if (writing == PickWriting::Jax)
     body += "    %v = stablehlo.or %g, %n" + l + "    %e = stablehlo.compare EQ, %p, %r" + te + "    %i = stablehlo.compare LT, %q, %s" + tn +
             "    %t = stablehlo.and %e, %i" + l + "    %c = stablehlo.or %v, %t" + l;
   else
@@ -176,22 +183,22 @@ std::string pickOf(const std::string &sizes, int dimension, const std::string &r
          "> : " + e + "\n  %z = stablehlo.constant dense<0> : " + n + "\n  %k = stablehlo.iota dim = " + std::to_string(dimension) + " : " + i +
          "\n  %0:2 = stablehlo.reduce(%a init: %x), (%k init: %z) across dimensions = [" + std::to_string(dimension) + "] : (" + x + ", " + i + ", " + e + ", " + n +
          ") -> (tensor<" + result + element + ">, tensor<" + result + place + ">)\n   reducer(%p: " + e + ", %r: " + e + ") (%q: " + n + ", %s: " + n + ") {\n" +
-         body + "    %1 = stablehlo.select %v, %p, %r : tensor<i1>, " + e + "\n    %2 = stablehlo.select %c, %q, %s : tensor<i1>, " + n +
+         body + "    %1 = stablehlo.select %v, %p, %r : tensor<i1>, " + e + "\n" + chosen +
          "\n    stablehlo.return %1, %2 : " + e + ", " + n + "\n  }\n  return %0#0, %0#1 : tensor<" + result + element + ">, tensor<" + result + place + ">\n}\n";
 }
 
 TEST(OwnKernelsTest, ReductionsThatPickAnElementKnowItsPlace) {
-  for (bool isOfJax : {false, true})
+  for (PickWriting writing : {PickWriting::Torch, PickWriting::Jax, PickWriting::TorchMlir})
     for (const char *direction : {"GT", "LT"}) {
       std::string initial = std::string_view(direction) == "GT" ? "0xFF800000" : "0x7F800000";
       for (bool isTame : {true, false}) {
         // Of zeros of both signs either is the largest: elements are looked at where there are none.
-        expectOwnKernel(pickOf("5x700", 1, "5x", "f32", "i64", direction, isOfJax, initial), isTame);
-        expectOwnKernel(pickOf("300x7", 0, "7x", "f32", "i32", direction, isOfJax, initial), isTame);
-        expectOwnKernel(pickOf("3x40x300", 1, "3x300x", "f32", "ui32", direction, isOfJax, initial), isTame);
+        expectOwnKernel(pickOf("5x700", 1, "5x", "f32", "i64", direction, writing, initial), isTame);
+        expectOwnKernel(pickOf("300x7", 0, "7x", "f32", "i32", direction, writing, initial), isTame);
+        expectOwnKernel(pickOf("3x40x300", 1, "3x300x", "f32", "ui32", direction, writing, initial), isTame);
       }
-      expectOwnKernel(pickOf("1000", 0, "", "i32", "i64", direction, isOfJax, std::string_view(direction) == "GT" ? "-2147483648" : "2147483647"));
-      expectOwnKernel(pickOf("4x0", 1, "4x", "f32", "i64", direction, isOfJax, initial));
+      expectOwnKernel(pickOf("1000", 0, "", "i32", "i64", direction, writing, std::string_view(direction) == "GT" ? "-2147483648" : "2147483647"));
+      expectOwnKernel(pickOf("4x0", 1, "4x", "f32", "i64", direction, writing, initial));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace cupel::compiler {
 
@@ -21,6 +22,9 @@ struct PickedLines {
 struct Ties {
   bool isLast = false;
   bool picksFirst[3] = {}; // By the relation of the places: before, equal, after.
+  /// What is compared with NaN goes, whichever of the two it is: `first >= second ? first : second`. Then a line begins
+  /// anew at its last NaN.
+  bool restartsAtNan = false;
 };
 
 /// Which reads and results are the elements and which the places.
@@ -43,7 +47,11 @@ public:
     const std::byte *data = reads[operands.elements];
     if (lines.inner == 1) {
       kernelPool().parallelFor(lines.outer, double(lines.count) * kNanosecondsPerElement,
-                               [&](int64_t line) { finish(line, bestOfLine(data, line * lines.count), data, reads, writes); });
+                               [&](int64_t line) {
+                                 bool hasRestarted = false;
+                                 int64_t place = bestOfLine(data, line * lines.count, hasRestarted);
+                                 finish(line, place, hasRestarted, data, reads, writes);
+                               });
       return {};
     }
     int64_t blocks = (lines.inner + kChunk - 1) / kChunk;
@@ -57,17 +65,27 @@ private:
   static constexpr int64_t kChunk = 256;
 
   bool isBetter(Wide key, Wide best) const { return ties.isLast ? key <= best : key < best; }
+  /// What NaN has as its key, behind all numbers.
+  Wide nanKey() const { return Wide(~Wide{0}) >> (sizeof(Wide) * 8 - size_t(keys->bits())); }
+  /// As a body does it that restarts.
+  bool takesInStep(Wide key, Wide best) const { return key == nanKey() || best == nanKey() || isBetter(key, best); }
 
   /// The place in a line that lies in one piece; -1 of an empty one.
-  int64_t bestOfLine(const std::byte *data, int64_t first) const {
+  int64_t bestOfLine(const std::byte *data, int64_t first, bool &hasRestarted) const {
     Wide chunk[kChunk], best = 0;
     int64_t found = -1;
     for (int64_t begin = 0; begin < lines.count; begin += kChunk) {
       int64_t many = std::min(kChunk, lines.count - begin);
       keys->read(data, first, 1, begin, many, chunk);
-      Wide least = chunk[0];
-      for (int64_t i = 1; i < many; ++i)
+      Wide least = chunk[0], greatest = chunk[0];
+      for (int64_t i = 1; i < many; ++i) {
         least = std::min(least, chunk[i]);
+        greatest = std::max(greatest, chunk[i]);
+      }
+      if (ties.restartsAtNan && greatest == nanKey()) {
+        hasRestarted = true;
+        return bestInStep(data, first);
+      }
       if (found >= 0 && !isBetter(least, best))
         continue;
       best = least;
@@ -89,13 +107,31 @@ private:
     int64_t many = std::min(kChunk, lines.inner - begin), first = outer * lines.count * lines.inner + begin;
     Wide row[kChunk], best[kChunk];
     Wide places[kChunk] = {}; // As wide as keys, so that both are compared in step.
+    Wide greatest[kChunk] = {};
     for (int64_t k = 0; k < lines.count; ++k) {
-      keys->read(data, first + k * lines.inner, 1, 0, many, k == 0 ? best : row);
+      Wide *of = k == 0 ? best : row;
+      keys->read(data, first + k * lines.inner, 1, 0, many, of);
+      if (ties.restartsAtNan)
+        for (int64_t i = 0; i < many; ++i)
+          greatest[i] = std::max(greatest[i], of[i]);
       if (k > 0)
         keepBest(row, many, Wide(k), best, places);
     }
-    for (int64_t i = 0; i < many; ++i)
-      finish(outer * lines.inner + begin + i, lines.count == 0 ? -1 : int64_t(places[i]), data, reads, writes);
+    for (int64_t i = 0; i < many; ++i) {
+      bool hasRestarted = ties.restartsAtNan && greatest[i] == nanKey();
+      int64_t place = lines.count == 0 ? -1 : hasRestarted ? bestInStep(data, first + i) : int64_t(places[i]);
+      finish(outer * lines.inner + begin + i, place, hasRestarted, data, reads, writes);
+    }
+  }
+
+  /// Of a line that has NaN.
+  int64_t bestInStep(const std::byte *data, int64_t first) const {
+    int64_t found = 0;
+    auto keyAt = [&](int64_t k) { return Wide(keys->at(data, first + k * lines.inner)); };
+    for (int64_t k = 1; k < lines.count; ++k)
+      if (takesInStep(keyAt(k), keyAt(found)))
+        found = k;
+    return found;
   }
 
   void keepBest(const Wide *row, int64_t many, Wide k, Wide *best, Wide *places) const {
@@ -109,12 +145,12 @@ private:
   }
 
   /// What was found against the initial value, which comes before all elements.
-  void finish(int64_t line, int64_t place, const std::byte *data, std::span<const std::byte *const> reads,
+  void finish(int64_t line, int64_t place, bool hasRestarted, const std::byte *data, std::span<const std::byte *const> reads,
               std::span<std::byte *const> writes) const {
     int64_t element = line / lines.inner * lines.count * lines.inner + place * lines.inner + line % lines.inner;
     const std::byte *initialElement = reads[operands.initialElement], *initialPlace = reads[operands.initialPlace];
     bool takesInitial = place < 0;
-    if (!takesInitial) {
+    if (!takesInitial && !hasRestarted) {
       auto initial = keys->at(initialElement, 0), found = keys->at(data, element);
       takesInitial = initial < found || (initial == found && ties.picksFirst[relationOfPlaces(initialPlace, place)]);
     }
@@ -147,63 +183,118 @@ private:
   PickedOperands operands;
 };
 
+using ElementOf = llvm::function_ref<std::optional<ComparedElement>(Value)>;
+
+/// Which of two a result of a body is, as a function of how elements and places relate: what is chosen by conditions (Comparator.h), or
+/// as the lesser or the greater of both.
+class ChosenSide {
+public:
+  ChosenSide(Block &body, unsigned result, ElementOf elementOf)
+      : result(body.getTerminator()->getOperand(result)), first(body.getArgument(result)), second(body.getArgument(2 + result)), operand(result) {
+    known = look(this->result, elementOf);
+  }
+
+  bool isKnown() const { return known; }
+  bool uses(unsigned which) const {
+    return (isByMagnitude && which == operand) || llvm::any_of(conditions, [&](const auto &one) { return one.second.uses(which); });
+  }
+  bool isByBits(unsigned which) const {
+    return llvm::any_of(conditions, [&](const auto &one) { return one.second.isByBits(which); });
+  }
+  /// Whether it is the first, by the relations of both operands.
+  bool operator()(ArrayRef<Relation> relations) const { return isFirst(result, relations); }
+
+private:
+  bool look(Value value, ElementOf elementOf) {
+    if (value == first || value == second)
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (auto select = dyn_cast_or_null<stablehlo::SelectOp>(op)) {
+      Value condition = select.getPred();
+      auto [found, isNew] = conditions.try_emplace(condition, condition, 2, elementOf);
+      return found->second.isKnown() && look(select.getOnTrue(), elementOf) && look(select.getOnFalse(), elementOf);
+    }
+    if (!isa_and_nonnull<stablehlo::MinimumOp, stablehlo::MaximumOp>(op) || op->getOperand(0) == op->getOperand(1))
+      return false;
+    isByMagnitude = true;
+    return llvm::all_of(op->getOperands(), [&](Value side) { return side == first || side == second; });
+  }
+
+  bool isFirst(Value value, ArrayRef<Relation> relations) const {
+    if (value == first || value == second)
+      return value == first;
+    Operation *op = value.getDefiningOp();
+    if (auto select = dyn_cast<stablehlo::SelectOp>(op))
+      return isFirst(conditions.at(select.getPred())(relations) ? select.getOnTrue() : select.getOnFalse(), relations);
+    switch (relations[operand]) {
+    case Relation::Before: return isa<stablehlo::MinimumOp>(op);
+    case Relation::After: return isa<stablehlo::MaximumOp>(op);
+    case Relation::SecondIsNan: return false;
+    case Relation::Equal:
+    case Relation::FirstIsNan:
+    case Relation::BothAreNan: return true;
+    }
+    llvm_unreachable("there are six");
+  }
+
+  Value result, first, second;
+  unsigned operand;
+  std::map<Value, Comparator, bool (*)(Value, Value)> conditions{[](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); }};
+  bool isByMagnitude = false, known = false;
+};
+
 /// Which elements a body keeps: those that are first in this order, and what it does with equal ones. Nothing where it does something
 /// else. Where elements differ, both results must come from the same side; of equal ones the elements are one, but for the sign of zeros.
 struct Picked {
   ElementOrder order;
   Ties ties;
 };
-std::optional<Picked> pickedBy(const Comparator &forElements, const Comparator &forPlaces, unsigned elements, unsigned places) {
+std::optional<Picked> pickedBy(const ChosenSide &forElements, const ChosenSide &forPlaces, unsigned elements, bool hasNan) {
   if (!forElements.isKnown() || !forPlaces.isKnown() || forPlaces.isByBits(elements) || forElements.isByBits(elements) ||
       !forPlaces.uses(elements))
     return std::nullopt;
-  auto picks = [&](const Comparator &comparator, Relation element, Relation place) {
+  auto picks = [&](const ChosenSide &side, Relation element, Relation place) {
     Relation relations[2];
     relations[elements] = element;
-    relations[places] = place;
-    return comparator(relations);
+    relations[1 - elements] = place;
+    return side(relations);
   };
   constexpr Relation kPlaces[3] = {Relation::Before, Relation::Equal, Relation::After};
-  ArrayRef<Relation> relations = forPlaces.relationsOf(elements);
-  bool sides[kRelations] = {};
-  Ties ties;
-  std::optional<bool> isLast;
-  for (Relation element : relations) {
-    bool atBefore = picks(forPlaces, element, Relation::Before), atAfter = picks(forPlaces, element, Relation::After);
-    if (element == Relation::Equal || element == Relation::BothAreNan) {
-      // The first of two elements stands before the second.
-      if (isLast.value_or(!atBefore) != !atBefore)
-        return std::nullopt;
-      isLast = !atBefore;
-      for (auto [i, place] : llvm::enumerate(kPlaces)) {
-        bool picksFirst = picks(forPlaces, element, place);
-        if (element == Relation::BothAreNan && ties.picksFirst[i] != picksFirst && atBefore != atAfter)
-          return std::nullopt;
-        if (element == Relation::Equal)
-          ties.picksFirst[i] = picksFirst;
-      }
-      continue;
-    }
-    sides[int(element)] = atBefore;
+  /// The side of both results, whatever the places; nothing where it is not one.
+  auto sideAt = [&](Relation element) -> std::optional<bool> {
+    bool isFirst = picks(forPlaces, element, Relation::Before);
     for (Relation place : kPlaces)
-      if (picks(forPlaces, element, place) != atBefore || picks(forElements, element, place) != atBefore)
+      if (picks(forPlaces, element, place) != isFirst || picks(forElements, element, place) != isFirst)
         return std::nullopt;
+    return isFirst;
+  };
+  std::optional<bool> before = sideAt(Relation::Before), after = sideAt(Relation::After);
+  if (!before || !after || *before == *after)
+    return std::nullopt;
+  Ties ties;
+  ties.isLast = !picks(forPlaces, Relation::Equal, Relation::Before); // The first of two elements stands before the second.
+  for (auto [i, place] : llvm::enumerate(kPlaces))
+    ties.picksFirst[i] = picks(forPlaces, Relation::Equal, place);
+  bool nansFirst = false;
+  if (hasNan) {
+    std::optional<bool> first = sideAt(Relation::FirstIsNan), second = sideAt(Relation::SecondIsNan);
+    if (!first || !second)
+      return std::nullopt;
+    nansFirst = *first;
+    if (*first == *second) {
+      ties.restartsAtNan = true;
+      if (*first || sideAt(Relation::BothAreNan).value_or(true))
+        return std::nullopt;
+    } else {
+      bool atBefore = picks(forPlaces, Relation::BothAreNan, Relation::Before), atAfter = picks(forPlaces, Relation::BothAreNan, Relation::After);
+      if (ties.isLast != !atBefore)
+        return std::nullopt;
+      for (auto [i, place] : llvm::enumerate(kPlaces))
+        if (picks(forPlaces, Relation::BothAreNan, place) != ties.picksFirst[i] && atBefore != atAfter)
+          return std::nullopt;
+    }
   }
-  if (sides[int(Relation::Before)] == sides[int(Relation::After)])
-    return std::nullopt;
-  bool hasNan = relations.size() == kRelations;
-  if (hasNan && sides[int(Relation::FirstIsNan)] == sides[int(Relation::SecondIsNan)])
-    return std::nullopt;
-  ties.isLast = *isLast;
-  return Picked{{elements, sides[int(Relation::After)], hasNan, sides[int(Relation::FirstIsNan)]}, ties};
-}
-
-/// The condition by which a body takes its first element; null if it is no such choice.
-Value conditionOf(Block &body, unsigned result) {
-  auto select = body.getTerminator()->getOperand(result).getDefiningOp<stablehlo::SelectOp>();
-  return select && select.getOnTrue() == body.getArgument(result) && select.getOnFalse() == body.getArgument(2 + result)
-             ? select.getPred()
-             : Value();
+  return Picked{{elements, *after, hasNan, nansFirst}, ties};
 }
 
 } // namespace
@@ -215,9 +306,8 @@ Result<KernelPointer> pickKernel(stablehlo::ReduceOp op) {
   unsigned places = op.getInputs()[0].getDefiningOp<stablehlo::IotaOp>() ? 0 : 1, elements = 1 - places;
   auto integer = dyn_cast<IntegerType>(getElementTypeOrSelf(op.getInputs()[places].getType()));
   Block &body = op.getBody().front();
-  Value forElements = conditionOf(body, elements), forPlaces = conditionOf(body, places);
   if (!op.getInputs()[places].getDefiningOp<stablehlo::IotaOp>() || !isa<BlockArgument>(op.getInputs()[elements]) || !integer ||
-      (integer.getWidth() != 32 && integer.getWidth() != 64) || !forElements || !forPlaces)
+      (integer.getWidth() != 32 && integer.getWidth() != 64))
     return refusal;
   auto elementOf = [&](Value value) -> std::optional<ComparedElement> {
     auto argument = dyn_cast<BlockArgument>(value);
@@ -226,8 +316,7 @@ Result<KernelPointer> pickKernel(stablehlo::ReduceOp op) {
     return ComparedElement{argument.getArgNumber() % 2, argument.getArgNumber() >= 2};
   };
   Type element = getElementTypeOrSelf(op.getInputs()[elements].getType());
-  std::optional<Picked> picked =
-      pickedBy(Comparator(forElements, 2, elementOf), Comparator(forPlaces, 2, elementOf), elements, places);
+  std::optional<Picked> picked = pickedBy(ChosenSide(body, elements, elementOf), ChosenSide(body, places, elementOf), elements, isa<FloatType>(element));
   std::unique_ptr<const ElementKeys> keys = picked ? keysOf(element, picked->order) : nullptr;
   if (!keys)
     return refusal;
