@@ -80,6 +80,64 @@ void Generator::anyGather() {
       a.type, windows.part, a.isExact);
 }
 
+/// Index vectors of parts that each go along one dimension of the batch, count along it or are one place: mostly a grid, sometimes a diagonal.
+void Generator::gridGather() {
+  Val a = recent();
+  const auto rank = int64_t(a.shape.size());
+  if (rank == 0 || rank > 4 || count(a.shape) == 0)
+    return;
+  Shape order = shuffled(rank), batch, to;
+  Shape map(order.begin(), order.begin() + random.between(1, rank));
+  Shape along = shuffled(int64_t(map.size()) + 1), offsets, slice = a.shape, collapsed;
+  for (size_t i = 0; i <= map.size(); ++i)
+    batch.push_back(random.between(1, 6));
+  Shape vectors = batch, part = batch;
+  vectors.push_back(int64_t(map.size()));
+  part.push_back(1);
+  std::string parts, types;
+  for (size_t i = 0; i < map.size(); ++i) {
+    const int64_t b = random.chance(85) ? along[i] : along[0];
+    Val wide;
+    if (random.chance(25)) {
+      wide = hidden("stablehlo.iota dim = " + std::to_string(b) + " : " + typeText("i32", part), "i32", part, true);
+    } else if (random.chance(15)) {
+      wide = hidden("stablehlo.constant dense<" + std::to_string(random.between(-1, 4)) + "> : " + typeText("i32", part), "i32", part, true);
+    } else {
+      Val vector = like("i32", {batch[size_t(b)]});
+      if (!vector.isExact)
+        return;
+      wide = hidden("stablehlo.broadcast_in_dim " + vector.name + ", dims = [" + std::to_string(b) + "] : (" + typeOf(vector) + ") -> " + typeText("i32", part), "i32", part, true);
+    }
+    parts += (i ? ", " : "") + wide.name;
+    types += (i ? ", " : "") + typeOf(wide);
+  }
+  Val places = hidden("stablehlo.concatenate " + parts + ", dim = " + std::to_string(batch.size()) + " : (" + types + ") -> " + typeText("i32", vectors), "i32", vectors, true);
+  for (int64_t d : map)
+    slice[size_t(d)] = 1;
+  for (int64_t d = 0; d < rank; ++d)
+    if (std::find(map.begin(), map.end(), d) != map.end())
+      collapsed.push_back(d);
+  Shape chosen = shuffled(int64_t(batch.size()) + rank - int64_t(map.size()));
+  offsets.assign(chosen.begin(), chosen.begin() + (rank - int64_t(map.size())));
+  std::sort(offsets.begin(), offsets.end());
+  auto nextBatch = batch.begin();
+  int64_t nextWhole = 0;
+  for (int64_t d = 0; d < int64_t(chosen.size()); ++d) {
+    if (std::find(offsets.begin(), offsets.end(), d) == offsets.end()) {
+      to.push_back(*nextBatch++);
+      continue;
+    }
+    while (std::find(map.begin(), map.end(), nextWhole) != map.end())
+      ++nextWhole;
+    to.push_back(a.shape[size_t(nextWhole++)]);
+  }
+  if (count(to) > 5000)
+    return;
+  add("\"stablehlo.gather\"(" + a.name + ", " + places.name + ") <{dimension_numbers = #stablehlo.gather<offset_dims = " + list(offsets) + ", collapsed_slice_dims = " + list(collapsed) +
+          ", start_index_map = " + list(map) + ", index_vector_dim = " + std::to_string(batch.size()) + ">, slice_sizes = " + array(slice) + "}> : (" + typeOf(a) + ", " + typeOf(places) + ") -> " + typeText(a.type, to),
+      a.type, to, a.isExact);
+}
+
 void Generator::anyScatter() {
   Val a = recent();
   if (a.shape.empty() || count(a.shape) == 0)

@@ -231,7 +231,7 @@ private:
   void step() {
     if (replicas > 1 && random.chance(20))
       return collectives();
-    switch (random.below(54)) {
+    switch (random.below(55)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -276,6 +276,7 @@ private:
     case 51: return nestedBranches();
     case 52: return calls();
     case 53: return collectives();
+    case 54: return gridGather();
     default: return norms();
     }
   }
@@ -559,6 +560,7 @@ private:
   struct Windows;
   Windows windowsOf(const Shape &shape);
   void anyGather();
+  void gridGather();
   void anyScatter();
   void picks();
   void sortsSeveral();

@@ -77,6 +77,14 @@ def VolumesAsImages : TensorPass<"volumes-as-images"> {
   }];
 }
 
+def SeparateGathers : TensorPass<"separate-gathers"> {
+  let summary = "Gather each dimension by itself where index vectors are a grid";
+  let description = [{
+    Each part of the vectors goes along a dimension of the batch of its own, or is one place: so importers resize
+    images. Left where more than twice the result would be made in between.
+  }];
+}
+
 def GathersAsMoves : TensorPass<"gathers-as-moves"> {
   let summary = "Make slices, reversals and broadcasts of gathers whose places are known, and batches of parts of indices that only count";
   let description = [{

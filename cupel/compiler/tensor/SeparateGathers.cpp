@@ -1,0 +1,198 @@
+// Gathers of single elements whose index vectors are a grid (one part of the vectors for each dimension, which goes along a dimension of the
+// batch that no other part goes along) become a gather of each dimension by itself. Then nobody makes the grid, and what only counts or repeats
+// is a move (GathersAsMoves.cpp). So images are resized where an importer knows no better.
+
+#include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/Passes.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_SEPARATEGATHERS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+RankedTensorType shapedType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// What one part of index vectors is along the only dimension of the batch where it is not the same.
+struct Along {
+  int64_t dimension = 0;          // Of what is gathered from.
+  std::optional<int64_t> batch;   // None: it is one place.
+  Value values;                   // Of which at most one size is not 1.
+  std::optional<int64_t> counted; // Instead of values: so many places from 0 on.
+  int64_t count = 1;
+};
+
+/// `part` without the dimension of index vectors, the last one, which has size 1.
+Value withoutVectorDim(Value part, ArrayRef<int64_t> batch) {
+  auto reshape = part.getDefiningOp<stablehlo::ReshapeOp>();
+  return reshape && shapedType(reshape.getOperand()).getShape() == batch ? reshape.getOperand() : part;
+}
+
+std::optional<Along> alongOf(Value part, int64_t dimension, ArrayRef<int64_t> batch) {
+  part = withoutVectorDim(part, batch);
+  Along along;
+  along.dimension = dimension;
+  if (auto iota = part.getDefiningOp<stablehlo::IotaOp>()) {
+    along.batch = int64_t(iota.getIotaDimension());
+    along.counted = along.count = shapedType(part).getDimSize(*along.batch);
+    return *along.batch < int64_t(batch.size()) ? std::optional(along) : std::nullopt;
+  }
+  SmallVector<int64_t> dims(shapedType(part).getRank());
+  std::iota(dims.begin(), dims.end(), 0);
+  along.values = part;
+  if (auto broadcast = part.getDefiningOp<stablehlo::BroadcastInDimOp>()) {
+    along.values = broadcast.getOperand();
+    dims = llvm::to_vector(broadcast.getBroadcastDimensions());
+  } else if (auto constant = part.getDefiningOp<stablehlo::ConstantOp>(); constant && isa<SplatElementsAttr>(constant.getValue())) {
+    return along; // The same everywhere; of its values one is taken.
+  }
+  for (auto [size, dim] : llvm::zip(shapedType(along.values).getShape(), dims)) {
+    if (size == 1)
+      continue;
+    if (along.batch || dim >= int64_t(batch.size()))
+      return std::nullopt;
+    along.batch = dim;
+    along.count = size;
+  }
+  return along;
+}
+
+class Separate {
+public:
+  explicit Separate(stablehlo::GatherOp op) : op(op), numbers(op.getDimensionNumbers()), builder(op), location(op.getLoc()) {}
+
+  void run() {
+    if (!isGrid() || !isWorthIt() || !compiler::mayRewrite(op, "separate-gather"))
+      return;
+    Value taken = op.getOperand();
+    for (const Along &along : parts)
+      taken = gathered(taken, along);
+    op.getResult().replaceAllUsesWith(inPlace(taken));
+    op.erase();
+  }
+
+private:
+  bool isGrid() {
+    auto from = shapedType(op.getOperand()), at = shapedType(op.getStartIndices());
+    auto vectors = op.getStartIndices().getDefiningOp<stablehlo::ConcatenateOp>();
+    int64_t last = at.getRank() - 1;
+    if (!vectors || !from.hasStaticShape() || from.getEncoding() || !at.hasStaticShape() || !numbers.getOperandBatchingDims().empty() ||
+        numbers.getIndexVectorDim() != last || int64_t(vectors.getDimension()) != last ||
+        vectors.getInputs().size() != numbers.getStartIndexMap().size() || from.getNumElements() == 0 || at.getNumElements() == 0)
+      return false;
+    for (int64_t d = 0; d < from.getRank(); ++d) {
+      bool isTaken = llvm::is_contained(numbers.getStartIndexMap(), d);
+      if (op.getSliceSizes()[d] != (isTaken ? 1 : from.getDimSize(d)) || isTaken != llvm::is_contained(numbers.getCollapsedSliceDims(), d))
+        return false;
+    }
+    ArrayRef<int64_t> batch = at.getShape().drop_back();
+    llvm::SmallDenseSet<int64_t> used;
+    for (auto [part, dimension] : llvm::zip(vectors.getInputs(), numbers.getStartIndexMap())) {
+      std::optional<Along> along = alongOf(part, dimension, batch);
+      if (!along || (along->batch && !used.insert(*along->batch).second))
+        return false;
+      parts.push_back(*along);
+    }
+    return true;
+  }
+
+  /// Fewest first, so that little is made in between.
+  bool isWorthIt() {
+    constexpr int64_t kMostBetween = 2;
+    SmallVector<int64_t> shape(shapedType(op.getOperand()).getShape());
+    auto growth = [&](const Along &one) { return double(one.count) / double(shape[one.dimension]); };
+    llvm::sort(parts, [&](const Along &a, const Along &b) { return std::pair(growth(a), a.dimension) < std::pair(growth(b), b.dimension); });
+    int64_t most = kMostBetween * shapedType(op.getResult()).getNumElements();
+    for (const Along &along : parts) {
+      shape[along.dimension] = along.count;
+      if (std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()) > most)
+        return false;
+    }
+    return true;
+  }
+
+  Value places(const Along &along) {
+    if (along.counted) {
+      SmallVector<int64_t> values(size_t(*along.counted));
+      std::iota(values.begin(), values.end(), 0);
+      return builder.create<stablehlo::ConstantOp>(location, DenseElementsAttr(builder.getI64TensorAttr(values)));
+    }
+    auto type = RankedTensorType::get({along.count}, shapedType(along.values).getElementType());
+    if (auto constant = along.values.getDefiningOp<stablehlo::ConstantOp>()) {
+      auto values = cast<DenseElementsAttr>(constant.getValue());
+      return builder.create<stablehlo::ConstantOp>(location, values.isSplat() ? values.resizeSplat(type) : values.reshape(type));
+    }
+    return along.values.getType() == type ? along.values : Value(builder.create<stablehlo::ReshapeOp>(location, type, along.values));
+  }
+
+  /// The elements of one dimension.
+  Value gathered(Value from, const Along &along) {
+    SmallVector<int64_t> shape(shapedType(from).getShape()), slices = shape, others;
+    for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+      if (d != along.dimension)
+        others.push_back(d);
+    slices[along.dimension] = 1;
+    shape[along.dimension] = along.count;
+    auto one = stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), others, {along.dimension}, {}, {}, {along.dimension}, 1);
+    return builder.create<stablehlo::GatherOp>(location, RankedTensorType::get(shape, shapedType(from).getElementType()), from, places(along), one, slices,
+                                               false);
+  }
+
+  /// Dimensions where the result has them; those of the batch that no part goes along are repeated.
+  Value inPlace(Value taken) {
+    auto to = shapedType(op.getResult());
+    SmallVector<int64_t> ofBatch, ofTaken(shapedType(taken).getRank(), -1);
+    for (int64_t d = 0; d < to.getRank(); ++d)
+      if (!llvm::is_contained(numbers.getOffsetDims(), d))
+        ofBatch.push_back(d);
+    for (const Along &along : parts)
+      if (along.batch)
+        ofTaken[along.dimension] = ofBatch[*along.batch];
+    auto offset = numbers.getOffsetDims().begin();
+    SmallVector<int64_t> shape, dims;
+    for (int64_t d = 0; d < int64_t(ofTaken.size()); ++d) {
+      if (!llvm::is_contained(numbers.getStartIndexMap(), d))
+        ofTaken[d] = *offset++;
+      if (ofTaken[d] < 0)
+        continue; // One place.
+      shape.push_back(shapedType(taken).getDimSize(d));
+      dims.push_back(ofTaken[d]);
+    }
+    if (shape.size() != ofTaken.size())
+      taken = builder.create<stablehlo::ReshapeOp>(location, RankedTensorType::get(shape, to.getElementType()), taken);
+    bool isWhole = int64_t(dims.size()) == to.getRank();
+    if (isWhole && llvm::is_sorted(dims))
+      return taken;
+    if (!isWhole)
+      return builder.create<stablehlo::BroadcastInDimOp>(location, to, taken, dims);
+    SmallVector<int64_t> order(dims.size());
+    for (auto [from, at] : llvm::enumerate(dims))
+      order[size_t(at)] = int64_t(from);
+    return builder.create<stablehlo::TransposeOp>(location, to, taken, order);
+  }
+
+  stablehlo::GatherOp op;
+  stablehlo::GatherDimensionNumbersAttr numbers;
+  OpBuilder builder;
+  Location location;
+  SmallVector<Along> parts;
+};
+
+class SeparateGathers : public impl::SeparateGathersBase<SeparateGathers> {
+public:
+  void runOnOperation() override {
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
+        Separate(gather).run();
+    });
+  }
+};
+
+} // namespace
+} // namespace cupel::tir
