@@ -95,6 +95,7 @@ void Generator::gridGather() {
   vectors.push_back(int64_t(map.size()));
   part.push_back(1);
   std::string parts, types;
+  const auto withTwo = size_t(random.below(2 * int64_t(map.size()))); // The one that goes along what is left, too.
   for (size_t i = 0; i < map.size(); ++i) {
     const int64_t b = random.chance(85) ? along[i] : along[0];
     Val wide;
@@ -103,10 +104,15 @@ void Generator::gridGather() {
     } else if (random.chance(15)) {
       wide = hidden("stablehlo.constant dense<" + std::to_string(random.between(-1, 4)) + "> : " + typeText("i32", part), "i32", part, true);
     } else {
-      Val vector = like("i32", {batch[size_t(b)]});
+      Shape dims = {b}, sizes = {batch[size_t(b)]};
+      if (i == withTwo) {
+        dims.push_back(along.back());
+        sizes.push_back(batch[size_t(along.back())]);
+      }
+      Val vector = like("i32", sizes);
       if (!vector.isExact)
         return;
-      wide = hidden("stablehlo.broadcast_in_dim " + vector.name + ", dims = [" + std::to_string(b) + "] : (" + typeOf(vector) + ") -> " + typeText("i32", part), "i32", part, true);
+      wide = hidden("stablehlo.broadcast_in_dim " + vector.name + ", dims = " + list(dims) + " : (" + typeOf(vector) + ") -> " + typeText("i32", part), "i32", part, true);
     }
     parts += (i ? ", " : "") + wide.name;
     types += (i ? ", " : "") + typeOf(wide);

@@ -1,6 +1,6 @@
-// Gathers of single elements whose index vectors are a grid (one part of the vectors for each dimension, which goes along a dimension of the
+// Gathers of single elements whose index vectors are a grid (one part of the vectors for each dimension, which goes along dimensions of the
 // batch that no other part goes along) become a gather of each dimension by itself. Then nobody makes the grid, and what only counts or repeats
-// is a move (GathersAsMoves.cpp). So images are resized where an importer knows no better.
+// is a move (GathersAsMoves.cpp). So images are resized and cut into patches where an importer knows no better.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
@@ -19,13 +19,14 @@ namespace {
 
 RankedTensorType shapedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// What one part of index vectors is along the only dimension of the batch where it is not the same.
+/// What one part of index vectors is along the dimensions of the batch where it is not the same.
 struct Along {
-  int64_t dimension = 0;          // Of what is gathered from.
-  std::optional<int64_t> batch;   // None: it is one place.
-  Value values;                   // Of which at most one size is not 1.
-  std::optional<int64_t> counted; // Instead of values: so many places from 0 on.
-  int64_t count = 1;
+  int64_t dimension = 0;           // Of what is gathered from.
+  SmallVector<int64_t, 2> batch;   // None: it is one place.
+  SmallVector<int64_t, 2> sizes;   // Of those, in the order in which the values lie.
+  Value values;                    // Of other sizes than these it has 1.
+  bool isCounted = false;          // Instead of values: places from 0 on.
+  int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>()); }
 };
 
 /// `part` without the dimension of index vectors, the last one, which has size 1.
@@ -39,9 +40,10 @@ std::optional<Along> alongOf(Value part, int64_t dimension, ArrayRef<int64_t> ba
   Along along;
   along.dimension = dimension;
   if (auto iota = part.getDefiningOp<stablehlo::IotaOp>()) {
-    along.batch = int64_t(iota.getIotaDimension());
-    along.counted = along.count = shapedType(part).getDimSize(*along.batch);
-    return *along.batch < int64_t(batch.size()) ? std::optional(along) : std::nullopt;
+    along.batch = {int64_t(iota.getIotaDimension())};
+    along.sizes = {shapedType(part).getDimSize(along.batch[0])};
+    along.isCounted = true;
+    return along.batch[0] < int64_t(batch.size()) ? std::optional(along) : std::nullopt;
   }
   SmallVector<int64_t> dims(shapedType(part).getRank());
   std::iota(dims.begin(), dims.end(), 0);
@@ -55,10 +57,10 @@ std::optional<Along> alongOf(Value part, int64_t dimension, ArrayRef<int64_t> ba
   for (auto [size, dim] : llvm::zip(shapedType(along.values).getShape(), dims)) {
     if (size == 1)
       continue;
-    if (along.batch || dim >= int64_t(batch.size()))
+    if (dim >= int64_t(batch.size()))
       return std::nullopt;
-    along.batch = dim;
-    along.count = size;
+    along.batch.push_back(dim);
+    along.sizes.push_back(size);
   }
   return along;
 }
@@ -95,7 +97,7 @@ private:
     llvm::SmallDenseSet<int64_t> used;
     for (auto [part, dimension] : llvm::zip(vectors.getInputs(), numbers.getStartIndexMap())) {
       std::optional<Along> along = alongOf(part, dimension, batch);
-      if (!along || (along->batch && !used.insert(*along->batch).second))
+      if (!along || !llvm::all_of(along->batch, [&](int64_t d) { return used.insert(d).second; }))
         return false;
       parts.push_back(*along);
     }
@@ -106,11 +108,11 @@ private:
   bool isWorthIt() {
     constexpr int64_t kMostBetween = 2;
     SmallVector<int64_t> shape(shapedType(op.getOperand()).getShape());
-    auto growth = [&](const Along &one) { return double(one.count) / double(shape[one.dimension]); };
+    auto growth = [&](const Along &one) { return double(one.count()) / double(shape[one.dimension]); };
     llvm::sort(parts, [&](const Along &a, const Along &b) { return std::pair(growth(a), a.dimension) < std::pair(growth(b), b.dimension); });
     int64_t most = kMostBetween * shapedType(op.getResult()).getNumElements();
     for (const Along &along : parts) {
-      shape[along.dimension] = along.count;
+      shape[along.dimension] = along.count();
       if (std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()) > most)
         return false;
     }
@@ -118,12 +120,12 @@ private:
   }
 
   Value places(const Along &along) {
-    if (along.counted) {
-      SmallVector<int64_t> values(size_t(*along.counted));
+    if (along.isCounted) {
+      SmallVector<int64_t> values(size_t(along.count()));
       std::iota(values.begin(), values.end(), 0);
       return builder.create<stablehlo::ConstantOp>(location, DenseElementsAttr(builder.getI64TensorAttr(values)));
     }
-    auto type = RankedTensorType::get({along.count}, shapedType(along.values).getElementType());
+    auto type = RankedTensorType::get({along.count()}, shapedType(along.values).getElementType());
     if (auto constant = along.values.getDefiningOp<stablehlo::ConstantOp>()) {
       auto values = cast<DenseElementsAttr>(constant.getValue());
       return builder.create<stablehlo::ConstantOp>(location, values.isSplat() ? values.resizeSplat(type) : values.reshape(type));
@@ -138,7 +140,7 @@ private:
       if (d != along.dimension)
         others.push_back(d);
     slices[along.dimension] = 1;
-    shape[along.dimension] = along.count;
+    shape[along.dimension] = along.count();
     auto one = stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), others, {along.dimension}, {}, {}, {along.dimension}, 1);
     return builder.create<stablehlo::GatherOp>(location, RankedTensorType::get(shape, shapedType(from).getElementType()), from, places(along), one, slices,
                                                false);
@@ -147,24 +149,24 @@ private:
   /// Dimensions where the result has them; those of the batch that no part goes along are repeated.
   Value inPlace(Value taken) {
     auto to = shapedType(op.getResult());
-    SmallVector<int64_t> ofBatch, ofTaken(shapedType(taken).getRank(), -1);
+    SmallVector<int64_t> ofBatch, shape, dims;
     for (int64_t d = 0; d < to.getRank(); ++d)
       if (!llvm::is_contained(numbers.getOffsetDims(), d))
         ofBatch.push_back(d);
-    for (const Along &along : parts)
-      if (along.batch)
-        ofTaken[along.dimension] = ofBatch[*along.batch];
     auto offset = numbers.getOffsetDims().begin();
-    SmallVector<int64_t> shape, dims;
-    for (int64_t d = 0; d < int64_t(ofTaken.size()); ++d) {
-      if (!llvm::is_contained(numbers.getStartIndexMap(), d))
-        ofTaken[d] = *offset++;
-      if (ofTaken[d] < 0)
-        continue; // One place.
-      shape.push_back(shapedType(taken).getDimSize(d));
-      dims.push_back(ofTaken[d]);
+    for (int64_t d = 0; d < shapedType(taken).getRank(); ++d) {
+      const Along *along = llvm::find_if(parts, [&](const Along &one) { return one.dimension == d; });
+      if (along == parts.end()) {
+        shape.push_back(shapedType(taken).getDimSize(d));
+        dims.push_back(*offset++);
+        continue;
+      }
+      for (auto [size, batch] : llvm::zip(along->sizes, along->batch)) {
+        shape.push_back(size);
+        dims.push_back(ofBatch[size_t(batch)]);
+      }
     }
-    if (shape.size() != ofTaken.size())
+    if (ArrayRef<int64_t>(shape) != shapedType(taken).getShape())
       taken = builder.create<stablehlo::ReshapeOp>(location, RankedTensorType::get(shape, to.getElementType()), taken);
     bool isWhole = int64_t(dims.size()) == to.getRank();
     if (isWhole && llvm::is_sorted(dims))

@@ -39,6 +39,22 @@ func.func @offset(%x: tensor<5x7x4xf32>, %a: tensor<6xi32>, %b: tensor<8xi32>) -
   return %0 : tensor<8x7x6xf32>
 }
 
+// Patches: places of each dimension are those of a patch and those within it.
+// CHECK-LABEL: func.func @patches
+// CHECK: %[[A:.*]] = stablehlo.reshape %arg1 : (tensor<2x3xi32>) -> tensor<6xi32>
+// CHECK: %[[B:.*]] = "stablehlo.gather"(%arg0, %[[A]]) {{.*}} -> tensor<6x9xf32>
+// CHECK: %[[C:.*]] = stablehlo.reshape %arg2 : (tensor<4x2xi32>) -> tensor<8xi32>
+// CHECK: %[[D:.*]] = "stablehlo.gather"(%[[B]], %[[C]]) {{.*}} -> tensor<6x8xf32>
+// CHECK: %[[E:.*]] = stablehlo.reshape %[[D]] : (tensor<6x8xf32>) -> tensor<2x3x4x2xf32>
+// CHECK: stablehlo.transpose %[[E]], dims = [0, 3, 1, 2] : (tensor<2x3x4x2xf32>) -> tensor<2x2x3x4xf32>
+func.func @patches(%x: tensor<7x9xf32>, %a: tensor<2x3xi32>, %b: tensor<4x2xi32>) -> tensor<2x2x3x4xf32> {
+  %p = stablehlo.broadcast_in_dim %a, dims = [0, 2] : (tensor<2x3xi32>) -> tensor<2x2x3x4x1xi32>
+  %q = stablehlo.broadcast_in_dim %b, dims = [3, 1] : (tensor<4x2xi32>) -> tensor<2x2x3x4x1xi32>
+  %all = stablehlo.concatenate %p, %q, dim = 4 : (tensor<2x2x3x4x1xi32>, tensor<2x2x3x4x1xi32>) -> tensor<2x2x3x4x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 4>, slice_sizes = array<i64: 1, 1>}> : (tensor<7x9xf32>, tensor<2x2x3x4x2xi32>) -> tensor<2x2x3x4xf32>
+  return %0 : tensor<2x2x3x4xf32>
+}
+
 // Both parts go along the same dimension: a diagonal.
 // CHECK-LABEL: func.func @diagonal
 // CHECK: stablehlo.concatenate
