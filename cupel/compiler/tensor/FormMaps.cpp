@@ -93,6 +93,34 @@ void copyMove(Operation *op) {
   op->getResult(0).replaceAllUsesWith(map.getResult(0));
 }
 
+/// A stretch that is joined with others in another shape is a stretch of the whole in that shape, which is read where it lies.
+void reshapeBeforeSlice(stablehlo::ReshapeOp reshape) {
+  auto slice = reshape.getOperand().getDefiningOp<stablehlo::SliceOp>();
+  auto to = cast<RankedTensorType>(reshape.getType());
+  if (!slice || !slice->hasOneUse() || to.getRank() == 0 || to.getNumElements() == 0 || reshape->use_empty() ||
+      !llvm::all_of(reshape->getUsers(), [](Operation *user) { return isa<stablehlo::ConcatenateOp>(user); }))
+    return;
+  auto from = cast<RankedTensorType>(slice.getOperand().getType()), cut = cast<RankedTensorType>(slice.getType());
+  int64_t begin = 0, rest = from.getNumElements(), inner = to.getNumElements() / to.getDimSize(0);
+  bool isOneStretch = true;
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    rest /= from.getDimSize(d);
+    begin += slice.getStartIndices()[d] * rest;
+    bool isCut = from.getDimSize(d) != cut.getDimSize(d);
+    isOneStretch &= !isCut || (slice.getStrides()[d] == 1 && llvm::all_of(cut.getShape().take_front(d), [](int64_t size) { return size == 1; }));
+  }
+  if (!isOneStretch || begin % inner != 0 || from.getNumElements() % inner != 0 || !compiler::mayRewrite(reshape, "slice-of-reshape"))
+    return;
+  OpBuilder builder(reshape);
+  SmallVector<int64_t> whole(to.getShape()), starts(to.getRank(), 0), limits(to.getShape()), steps(to.getRank(), 1);
+  whole[0] = from.getNumElements() / inner;
+  starts[0] = begin / inner;
+  limits[0] = starts[0] + to.getDimSize(0);
+  Value reshaped = builder.create<stablehlo::ReshapeOp>(reshape.getLoc(), RankedTensorType::get(whole, to.getElementType()), slice.getOperand());
+  auto made = builder.create<stablehlo::SliceOp>(slice.getLoc(), reshaped, starts, limits, steps);
+  reshape.getResult().replaceAllUsesWith(made.getResult());
+}
+
 class FormMaps : public impl::FormMapsBase<FormMaps> {
 public:
   using FormMapsBase::FormMapsBase;
@@ -110,6 +138,11 @@ public:
 private:
   /// Moves that no map reads through.
   void copyMoves() {
+    if (fuse)
+      rewriteEach(getOperation(), [](Operation *op) {
+        if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op))
+          reshapeBeforeSlice(reshape);
+      });
     formGroups(getOperation(), [this](Operation *op, Taken &) {
       if (op->use_empty() || !isMove(op) || isa<stablehlo::ReshapeOp>(op))
         return;

@@ -32,9 +32,12 @@ bool isReadByConcatenations(stablehlo::SliceOp slice) {
            auto joined = dyn_cast<stablehlo::ConcatenateOp>(user);
            if (!joined)
              return false;
-           for (size_t d = 0; d < from.size(); ++d)
-             if (from[d] != to[d] && d != joined.getDimension())
+           for (size_t d = 0; d < from.size(); ++d) {
+             // One index of the outer dimensions is where it begins, and no more.
+             bool isBegin = d < joined.getDimension() && llvm::all_of(to.take_front(d), [](int64_t size) { return size == 1; });
+             if (from[d] != to[d] && d != joined.getDimension() && !isBegin)
                return false;
+           }
            return true;
          });
 }

@@ -54,7 +54,8 @@ private:
 
 /// Whether the operation only moves elements, in a way that a reading may tell.
 bool isMove(mlir::Operation *op);
-/// Whether all that is done with a slice is to put it beside others along the dimension that it is cut in: then it is read where it lies.
+/// Whether all that is done with a slice is to put it beside others along the dimension that it is cut in, or within one stretch of what it is cut from: then it is
+/// read where it lies.
 bool isReadByConcatenations(stablehlo::SliceOp slice);
 
 /// The value that is the same memory, before any reshapes.

@@ -126,3 +126,27 @@ func.func @rolled(%x: tensor<4x6xf32>, %y: tensor<4x4xf32>) -> (tensor<4x6xf32>,
   %4 = stablehlo.concatenate %3, %y, dim = 0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
   return %2, %4 : tensor<4x6xf32>, tensor<8x4xf32>
 }
+
+// One of several caches that lie behind each other is joined where it lies: the slice is of the whole in the other shape.
+// CHECK-LABEL: func.func @joined_stretch
+// CHECK: %[[W:.*]] = stablehlo.reshape %arg0 : (tensor<4x1x3x5xf32>) -> tensor<4x3x5xf32>
+// CHECK: %[[S:.*]] = stablehlo.slice %[[W]] [2:3, 0:3, 0:5] : (tensor<4x3x5xf32>) -> tensor<1x3x5xf32>
+// CHECK-NOT: tir.map
+// CHECK: stablehlo.concatenate %[[S]], %arg1, dim = 1
+func.func @joined_stretch(%caches: tensor<4x1x3x5xf32>, %next: tensor<1x1x5xf32>) -> tensor<1x4x5xf32> {
+  %0 = stablehlo.slice %caches [2:3, 0:1, 0:3, 0:5] : (tensor<4x1x3x5xf32>) -> tensor<1x1x3x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x1x3x5xf32>) -> tensor<1x3x5xf32>
+  %2 = stablehlo.concatenate %1, %next, dim = 1 : (tensor<1x3x5xf32>, tensor<1x1x5xf32>) -> tensor<1x4x5xf32>
+  return %2 : tensor<1x4x5xf32>
+}
+
+// Lines of several planes are no stretch.
+// CHECK-LABEL: func.func @joined_lines
+// CHECK: tir.map
+// CHECK: stablehlo.concatenate
+func.func @joined_lines(%planes: tensor<2x6x5xf32>, %next: tensor<2x15xf32>) -> tensor<2x30xf32> {
+  %0 = stablehlo.slice %planes [0:2, 3:6, 0:5] : (tensor<2x6x5xf32>) -> tensor<2x3x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x3x5xf32>) -> tensor<2x15xf32>
+  %2 = stablehlo.concatenate %1, %next, dim = 1 : (tensor<2x15xf32>, tensor<2x15xf32>) -> tensor<2x30xf32>
+  return %2 : tensor<2x30xf32>
+}

@@ -101,7 +101,7 @@ private:
 };
 
 /// A row is what lies behind one index of the dimensions before that of the concatenation: a stretch of each input. Inputs may be
-/// slices along that dimension, which are read where they lie.
+/// slices along that dimension or of the outermost ones, which are read where they lie.
 class ConcatenateKernel final : public Kernel {
 public:
   explicit ConcatenateKernel(stablehlo::ConcatenateOp op) {
@@ -117,6 +117,9 @@ public:
       auto slice = input.getDefiningOp<stablehlo::SliceOp>();
       Value source = slice ? slice.getOperand() : input;
       int64_t begin = slice ? slice.getStartIndices()[dimension] * inner : 0;
+      if (slice) // Dimensions before it are cut where they begin only (isReadByConcatenations).
+        for (auto [start, stride] : llvm::zip(slice.getStartIndices().take_front(dimension), stridesOf(shapeOf(source))))
+          begin += start * stride * elementBytesOf(source);
       int64_t bytes = shapeOf(input)[dimension] * inner, step = shapeOf(source)[dimension] * inner;
       parts.push_back({BoxCopy({rows, bytes}, {step, 1}, {rowBytes, 1}, 1), argumentOf(source), begin, bytes, step, offset});
       offset += bytes;
