@@ -7,10 +7,12 @@
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
+#include "cupel/kernels/HalfTile.h"
 #include "cupel/kernels/IntegerTable.h"
 #include "cupel/kernels/LineKernels.h"
 #include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
+#include "cupel/kernels/PlainTile.h"
 #include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/VectorProducts.h"
 
@@ -50,6 +52,14 @@ constexpr KernelTable makeTable(const char *name) {
   addTiles<2, 1>(table);
   addTiles<3, 1>(table);
   addTiles<4, 1>(table);
+  addHalfTiles<1, 1>(table);
+  addHalfTiles<2, 1>(table);
+  addHalfTiles<3, 1>(table);
+  addHalfTiles<4, 1>(table);
+  addPlainTiles<1, 1>(table);
+  addPlainTiles<2, 1>(table);
+  addPlainTiles<3, 1>(table);
+  addPlainTiles<4, 1>(table);
   addIntegerKernels(table);
   // Measured (bench/kernels); they say which widths of panels a matrix is cut into.
   if constexpr (kWidth == 16) {

@@ -21,6 +21,12 @@ TEST(IsaTest, TablesAreWholeAndOfTheirWidth) {
       for (int r = 0; r < kMostTileRows; ++r)
         for (TileFunction function : {table.tiles[v][r], table.integerTiles[v][r], table.byteTiles[0][v][r], table.byteTiles[1][v][r]})
           EXPECT_EQ(function != nullptr, r < table.tileRows[v]);
+    for (int v = 0; v < kMostTileVectors; ++v)
+      for (int r = 0; r < kMostTileRows; ++r) {
+        for (const auto &ending : table.plainTiles)
+          EXPECT_EQ(ending[v][r] != nullptr, r < table.tileRows[v]);
+        EXPECT_EQ(table.halfTiles[v][r] != nullptr, table.halfTiles[0][0] && r < table.tileRows[v]);
+      }
   }
 }
 

@@ -33,6 +33,22 @@ struct Tile {
 };
 using TileFunction = void (*)(const Tile &);
 
+/// How the columns of a tile end: with a whole vector, with a part of one, or with no more than half of one.
+enum class PlainEnd { Whole, Part, Half };
+
+/// A tile of C from sides that lie row by row. Of the last vector of B and C only `lastColumns` are touched, but for PlainEnd::Whole.
+struct PlainTile {
+  const float *a;
+  int64_t aStride;
+  const float *b;
+  int64_t bStride;
+  int64_t depth;
+  float *c;
+  int64_t ldc;
+  int64_t lastColumns;
+};
+using PlainFunction = void (*)(const PlainTile &);
+
 /// A tile of C as the sum of outer products: at step k of a line, left[line][leftOffset + k * leftStep + row] times
 /// right[line][rightOffset + k * rightStep + column].
 struct OuterTile {
@@ -185,6 +201,8 @@ struct KernelTable {
   /// Relative to the fastest tile.
   float tileSpeed[kMostTileVectors];
   TileFunction tiles[kMostTileVectors][kMostTileRows];
+  /// The same with no more than half of the last vector, without `finish`; null where that would not be faster.
+  TileFunction halfTiles[kMostTileVectors][kMostTileRows];
   /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
   /// the processor cannot multiply them.
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
@@ -193,6 +211,8 @@ struct KernelTable {
   /// The same where they are four neighbouring bytes: B's have a sign; [1]: A's as well, and are multiplied as if
   /// each were greater by 128. A bias is integers too.
   TileFunction byteTiles[2][kMostTileVectors][kMostTileRows];
+  /// [PlainEnd][vectors - 1, the last one counted][rows - 1]; in f32, of as many rows and vectors as `tiles`.
+  PlainFunction plainTiles[3][kMostTileVectors][kMostTileRows];
   const BlockTable *blocks; // Null: there are no matrix registers.
   /// Of as many rows and vectors as tiles have.
   OuterFunction outer[kMostTileVectors][kMostTileRows];

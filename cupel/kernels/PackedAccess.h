@@ -21,6 +21,8 @@ public:
 
   /// Not filled yet.
   static PackedMatrix make(int64_t rows, int64_t columns, bool hasPairs);
+  /// In memory of the caller's, in f32.
+  static PackedMatrix borrow(float *memory, int64_t rows, int64_t columns);
   static float *writablePanels(PackedMatrix &b) { return b.data.get(); }
 };
 

@@ -56,6 +56,7 @@ int64_t countChunks(int64_t taps, int64_t depth, int64_t most) {
 /// How tiles of some work are computed: in vectors or, with a block function, in matrix registers.
 struct TileKernels {
   const TileFunction (*functions)[kMostTileRows];
+  const TileFunction (*halves)[kMostTileRows] = nullptr; // For panels whose last vector is half empty.
   const int *rows; // The most, of [vectors - 1].
   BlockFunction block = nullptr;
   void (*release)() = nullptr;
@@ -67,6 +68,8 @@ struct TileKernels {
                   : work.hasPairs    ? kernels.pairTiles
                                      : kernels.tiles),
         rows(kernels.tileRows) {
+    if (functions == kernels.tiles && kernels.halfTiles[0][0])
+      halves = kernels.halfTiles;
     const BlockTable *blocks = kernels.blocks;
     if (!blocks || !(work.bytes ? work.bytes->isInBlocks : work.hasPairs))
       return;
@@ -173,6 +176,8 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   TileTaps used;
   if (work.zeros)
     used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
+  int64_t empty = width - work.cut.columnsOf(panel);
+  const TileFunction *functions = (kernels.halves && !tile.finish && 2 * empty >= work.cut.width ? kernels.halves : kernels.functions)[vectors - 1];
   int64_t begin = 0;
   for (int64_t i = 0; i < tiles; ++i) {
     int64_t after = kernels.block ? std::min(work.rowCount, begin + most) : work.rowCount * (i + 1) / tiles;
@@ -184,7 +189,7 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     if (kernels.block)
       kernels.block(tile, after - begin, vectors, use.setup);
     else
-      kernels.functions[vectors - 1][after - begin - 1](tile);
+      functions[after - begin - 1](tile);
     finish(begin, tile.c, after - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth;
     begin = after;
@@ -336,6 +341,32 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
         multiplyOne(chunks[i], panel, first, hasNext ? startOf(work, nextChunk, next) : nullptr,
                     hasNext ? nextChunk.taps * nextChunk.depth * cut.widthOf(next) * 4 : 0);
       }
+  }
+}
+
+void multiplyPlain(const KernelTable &kernels, const PlainRows &work) {
+  for (int64_t panel = work.firstPanel; panel < work.endPanel; ++panel) {
+    int64_t column = work.cut.columnOf(panel), vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
+    int64_t last = work.cut.columnsOf(panel) - (vectors - 1) * work.cut.width;
+    PlainEnd end = last == work.cut.width       ? PlainEnd::Whole
+                   : 2 * last <= work.cut.width ? PlainEnd::Half
+                                                : PlainEnd::Part;
+    const PlainFunction *functions = kernels.plainTiles[int(end)][vectors - 1];
+    PlainTile tile = {};
+    tile.aStride = work.aStride;
+    tile.b = work.panels + (work.bStride ? column : column * work.depth);
+    tile.bStride = work.bStride ? work.bStride : width;
+    tile.depth = work.depth;
+    tile.ldc = work.ldc;
+    tile.lastColumns = last;
+    int64_t most = kernels.tileRows[vectors - 1], tiles = (work.rows + most - 1) / most;
+    for (int64_t i = 0, begin = 0; i < tiles; ++i) {
+      int64_t after = work.rows * (i + 1) / tiles;
+      tile.a = work.a + begin * work.aStride;
+      tile.c = work.c + begin * work.ldc + column;
+      functions[after - begin - 1](tile);
+      begin = after;
+    }
   }
 }
 

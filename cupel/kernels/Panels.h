@@ -78,6 +78,22 @@ struct RowsTimesPanels {
 
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work);
 
+/// Rows times panels, where sums are all that is asked for and the depth is not cut.
+struct PlainRows {
+  int64_t rows;
+  const float *a;
+  int64_t aStride; // Between rows, whose elements lie side by side.
+  int64_t depth;
+  PanelCut cut;
+  const float *panels;
+  int64_t bStride; // As above.
+  int64_t firstPanel, endPanel;
+  float *c; // At (row, column 0 of the cut).
+  int64_t ldc;
+};
+
+void multiplyPlain(const KernelTable &kernels, const PlainRows &work);
+
 /// Into how many parts rows and panels are cut; a part of each is a unit. It may depend on the number
 /// of threads: results do not.
 struct UnitGrid {

@@ -173,6 +173,13 @@ TEST_P(PoolingTest, PlanarWindowsDilatedAndInThreeDimensions) {
     checkPlanar(shape, kind, 3);
   shape.input = {5, 0, 7};
   checkPlanar(shape, PoolingKind::Max, 1);
+  // Columns and lines at the end that no window reaches.
+  PoolingShape cut;
+  cut.batch = 3;
+  cut.input = {1, 9, 43};
+  cut.window = cut.strides = {1, 2, 2};
+  cut.paddingHigh = {0, -1, -1};
+  checkPlanar(cut, PoolingKind::Max, 2);
 }
 
 TEST_P(PoolingTest, PlanarNotANumberAndSignedZeros) {

@@ -37,9 +37,20 @@ void roundRows(const KernelTable &kernels, const PanelProduct &product, int64_t 
   }
 }
 
+/// Of few columns, with nothing to be done to sums: all of B stays in a cache, and nothing needs to be fetched ahead.
+bool isPlain(const PanelProduct &product, bool isCopied) {
+  constexpr int64_t kMostDepth = 512, kMostFloats = int64_t{1} << 14;
+  const Epilogue &end = *product.epilogue;
+  return product.c && !isCopied && !product.narrow && !product.isRounded && !product.hasPairs && !product.hasIntegers && !product.bytes &&
+         !end.bias && !end.finish && !end.function && product.depth <= kMostDepth && product.depth * product.cut.columns <= kMostFloats;
+}
+
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
                   int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
                   int64_t panelAfter) {
+  if (isPlain(product, isCopied))
+    return multiplyPlain(kernels, {endRow - row, product.a.data + row * product.a.rowStride, product.a.rowStride, product.depth, product.cut,
+                                   product.panels, product.bStride, firstPanel, endPanel, product.c + row * product.ldc, product.ldc});
   ScratchFrame frame;
   int64_t count = endRow - row;
   auto **rows = frame.take<const float *>(count);
@@ -92,18 +103,36 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
 } // namespace
 
 PackedMatrix PackedAccess::make(int64_t rows, int64_t columns, bool hasPairs) {
+  PackedMatrix packed = borrow(nullptr, rows, columns);
+  packed.hasPairs = hasPairs;
+  int64_t floats = cut(packed).size(hasPairs ? (rows + 1) / 2 : rows);
+  packed.size = floats * static_cast<int64_t>(sizeof(float));
+  packed.data = allocateFloats(floats);
+  return packed;
+}
+
+PackedMatrix PackedAccess::borrow(float *memory, int64_t rows, int64_t columns) {
   PackedMatrix packed;
   packed.kernels = &currentKernels();
   PanelCut cut = cutIntoPanels(*packed.kernels, columns);
   packed.depth = rows;
   packed.width = columns;
   packed.panels = cut.count;
-  packed.hasPairs = hasPairs;
-  int64_t floats = cut.size(hasPairs ? (rows + 1) / 2 : rows);
-  packed.size = floats * static_cast<int64_t>(sizeof(float));
-  packed.data = allocateFloats(floats);
+  packed.size = cut.size(rows) * static_cast<int64_t>(sizeof(float));
+  packed.data = std::shared_ptr<float[]>(std::shared_ptr<float[]>(), memory); // Nobody owns it.
   return packed;
 }
+
+int64_t packedFloats(int64_t rows, int64_t columns) {
+  constexpr int64_t kWidest = 16; // Of all instruction sets: which one it will be is decided when it is packed.
+  return (columns + kWidest - 1) / kWidest * kWidest * rows;
+}
+
+void packMatrixInto(MatrixView b, int64_t rows, int64_t columns, float *memory, const Pool &pool) {
+  packPanels(currentKernels(), b, rows, cutIntoPanels(currentKernels(), columns), memory, pool);
+}
+
+PackedMatrix packedMatrixAt(float *memory, int64_t rows, int64_t columns) { return PackedAccess::borrow(memory, rows, columns); }
 
 PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool &pool) {
   PackedMatrix packed = PackedAccess::make(rows, columns, false);

@@ -50,6 +50,12 @@ private:
 /// Packs `rows` (the depth of the product) x `columns`.
 PackedMatrix packMatrix(MatrixView b, int64_t rows, int64_t columns, const Pool &pool);
 
+/// The same in memory of the caller's: so many floats, on a multiple of 64 bytes, which live as long as the matrix is used. `packedMatrixAt` is
+/// what was put there.
+int64_t packedFloats(int64_t rows, int64_t columns);
+void packMatrixInto(MatrixView b, int64_t rows, int64_t columns, float *memory, const Pool &pool);
+PackedMatrix packedMatrixAt(float *memory, int64_t rows, int64_t columns);
+
 /// C[0, rows) = A * B, then the epilogue. C is row-major and overlaps neither A nor B. Without `c` only the epilogue
 /// sees it; that is not for a batch.
 void multiply(int64_t rows, MatrixView a, const PackedMatrix &b, float *c, int64_t ldc,

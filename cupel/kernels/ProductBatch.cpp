@@ -91,6 +91,84 @@ void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, Matri
   multiplyPanels(kernels, products, end - first, pool);
 }
 
+/// Products so small that what is done around their arithmetic would take as long.
+bool isSmall(const ProductBatch &batch, const float *c, const Epilogue &epilogue) {
+  constexpr int64_t kMostDepth = 512, kMostFloats = int64_t{1} << 14;
+  return c && !epilogue.bias && batch.depth <= kMostDepth && batch.rows * batch.depth <= kMostFloats &&
+         batch.depth * batch.columns <= kMostFloats && batch.rows > 0 && batch.columns > 0;
+}
+
+/// Goes through the products of a batch in their order.
+class BatchWalk {
+public:
+  BatchWalk(const ProductBatch &batch, const Item &whole, int64_t first)
+      : batch(batch), item(itemOf(batch, whole.a, whole.b, whole.c, first)) {
+    for (int d = ProductBatch::kDimensions - 1; d >= 0; --d) {
+      place[d] = first % batch.sizes[d];
+      first /= batch.sizes[d];
+    }
+  }
+
+  const Item &get() const { return item; }
+
+  void next() {
+    item.firstRow += batch.rows;
+    for (int d = ProductBatch::kDimensions - 1; d >= 0; --d) {
+      item.a.data += batch.aStrides[d];
+      item.b.data += batch.bStrides[d];
+      item.c += batch.cStrides[d];
+      if (++place[d] < batch.sizes[d])
+        return;
+      item.a.data -= batch.aStrides[d] * batch.sizes[d];
+      item.b.data -= batch.bStrides[d] * batch.sizes[d];
+      item.c -= batch.cStrides[d] * batch.sizes[d];
+      place[d] = 0;
+    }
+  }
+
+private:
+  const ProductBatch &batch;
+  Item item;
+  ProductBatch::Dimensions place;
+};
+
+/// Products [first, end) of a batch of small ones, one by one, on this thread. Sides that do not lie row by row are copied.
+void multiplySmall(const KernelTable &kernels, const ProductBatch &batch, const PanelCut &cut, const Item &whole, int64_t ldc, int64_t first,
+                   int64_t end, int64_t firstColumn, const Epilogue &epilogue) {
+  ScratchFrame frame;
+  bool copiesA = whole.a.columnStride != 1 && batch.depth > 1;
+  // Rows that fall into the same lines of the cache push each other out of it.
+  constexpr int64_t kWays = 8;
+  bool packsB = (whole.b.columnStride != 1 && batch.columns > 1) || (whole.b.rowStride == 0 && batch.depth > 1) ||
+                (whole.b.rowStride % 1024 == 0 && batch.depth > kWays);
+  auto *copyOfA = copiesA ? frame.take<float>(batch.rows * batch.depth) : nullptr;
+  auto *packed = packsB ? frame.take<float>(cut.size(batch.depth)) : nullptr;
+  PlainRows work = {};
+  work.rows = batch.rows;
+  work.aStride = copiesA ? batch.depth : whole.a.rowStride;
+  work.depth = batch.depth;
+  work.cut = cut;
+  work.bStride = packsB ? 0 : whole.b.rowStride;
+  work.endPanel = cut.count;
+  work.ldc = ldc;
+  BatchWalk walk(batch, whole, first);
+  for (int64_t i = first; i < end; ++i, walk.next()) {
+    const Item &item = walk.get();
+    if (copiesA)
+      kernels.copyMatrix(item.a.data, item.a.rowStride, item.a.columnStride, batch.rows, batch.depth, copyOfA, batch.depth);
+    for (int64_t panel = 0; packsB && panel < cut.count; ++panel) {
+      int64_t column = cut.columnOf(panel);
+      kernels.packPanel(item.b.data + column * item.b.columnStride, item.b.rowStride, item.b.columnStride, batch.depth, cut.columnsOf(panel),
+                        cut.widthOf(panel), packed + column * batch.depth);
+    }
+    work.a = copiesA ? copyOfA : item.a.data;
+    work.panels = packsB ? packed : item.b.data;
+    work.c = item.c;
+    multiplyPlain(kernels, work);
+    epilogue.complete(kernels, false, item.c, ldc, item.firstRow, batch.rows, firstColumn, batch.columns);
+  }
+}
+
 /// Units are some products, or some columns of a product.
 void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
                      MatrixView b, float *c, int64_t count, double nanoseconds,
@@ -130,7 +208,11 @@ void multiplyColumns(const KernelTable &kernels, const ProductBatch &batch, Matr
   int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
                                         std::max<int64_t>(1, count / (4 * pool.threads())));
   int64_t units = (count + perUnit - 1) / perUnit;
+  bool areSmall = isSmall(batch, c, epilogue);
+  PanelCut cut = areSmall ? cutIntoPanels(kernels, batch.columns) : PanelCut();
   pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
+    if (areSmall)
+      return multiplySmall(kernels, batch, cut, {a, b, c, 0}, ldc, unit * perUnit, std::min(count, (unit + 1) * perUnit), firstColumn, epilogue);
     for (int64_t i = unit * perUnit; i < std::min(count, (unit + 1) * perUnit); ++i)
       multiplyPacked(kernels, batch, a, b, c, ldc, i, i + 1, firstColumn, epilogue, alone);
   });

@@ -223,7 +223,7 @@ TEST_P(ProductTest, NotANumberAndInfinityStayInTheirRowsAndColumns) {
     }
 }
 
-void checkBatch(const ProductBatch &batch, Lie la, Lie lb, int threads) {
+void checkBatch(const ProductBatch &batch, Lie la, Lie lb, int threads, bool hasBias = true) {
   SCOPED_TRACE(testing::Message() << batch.rows << " x " << batch.columns << " x " << batch.depth
                                   << " strides " << la.rowStride << "," << la.columnStride << " "
                                   << lb.rowStride << "," << lb.columnStride);
@@ -239,7 +239,7 @@ void checkBatch(const ProductBatch &batch, Lie la, Lie lb, int threads) {
   Pool pool(threads);
   multiplyBatch(work, {a.data() + la.origin, la.rowStride, la.columnStride},
                 {b.data() + lb.origin, lb.rowStride, lb.columnStride}, c.data(), ldc,
-                {bias.data()}, pool);
+                {hasBias ? bias.data() : nullptr}, pool);
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t h = 0; h < heads; ++h)
       for (int64_t i = 0; i < m; ++i)
@@ -248,7 +248,7 @@ void checkBatch(const ProductBatch &batch, Lie la, Lie lb, int threads) {
                              la.columnStride},
                             {b.data() + h * lb.size + lb.origin, lb.rowStride, lb.columnStride}, i,
                             j, batch.depth);
-          ASSERT_NEAR(c[(o * heads + h) * span + i * ldc + j], exact.value + bias[j],
+          ASSERT_NEAR(c[(o * heads + h) * span + i * ldc + j], exact.value + (hasBias ? bias[j] : 0),
                       boundOf(exact, batch.depth) + 1e-6)
               << "product " << o << ", " << h << " at " << i << ", " << j;
         }
@@ -266,6 +266,82 @@ TEST_P(ProductTest, Batches) {
             for (Lie lb : {rowMajor(k, n, 4), columnMajor(k, n), reversed(k, n)})
               checkBatch(batch, la, lb, outer);
         }
+}
+
+TEST_P(ProductTest, ManySmallProducts) {
+  for (int64_t m : {1, 2, 13, 33})
+    for (int64_t n : {1, 3, 8, 17, 24, 31, 64, 77})
+      for (int64_t k : {0, 1, 5, 24}) {
+        ProductBatch batch;
+        batch.sizes = {1, 1, 3, 9};
+        batch.rows = m, batch.columns = n, batch.depth = k;
+        for (Lie la : {rowMajor(m, k, 2), columnMajor(m, k), broadcastRow(m, k)})
+          for (Lie lb : {rowMajor(k, n), columnMajor(k, n, 1), reversed(k, n), broadcastRow(k, n)})
+            checkBatch(batch, la, lb, 2, /*hasBias=*/false);
+      }
+  ProductBatch batch;
+  batch.sizes = {1, 1, 2, 9};
+  batch.rows = 5, batch.columns = 40, batch.depth = 12;
+  checkBatch(batch, rowMajor(5, 12), rowMajor(12, 40, 1024 - 40), 2, /*hasBias=*/false);
+}
+
+TEST_P(ProductTest, EpiloguesSeeSmallProductsOnce) {
+  constexpr int64_t kCount = 40, kRows = 7, kColumns = 21, kDepth = 11;
+  GuardedFloats a(kCount * kRows * kDepth), b(kCount * kDepth * kColumns), c(kCount * kRows * kColumns);
+  a.fill(1), b.fill(2);
+  ProductBatch batch;
+  batch.sizes = {1, 1, 1, kCount};
+  batch.aStrides[3] = kRows * kDepth, batch.bStrides[3] = kDepth * kColumns, batch.cStrides[3] = kRows * kColumns;
+  batch.rows = kRows, batch.columns = kColumns, batch.depth = kDepth;
+  Seen seen{c.data(), kColumns, std::vector<std::atomic<int>>(kCount * kRows * kColumns)};
+  void *operands[] = {&seen};
+  Pool pool(2, Pool::Sharing::Always);
+  multiplyBatch(batch, {a.data(), kDepth}, {b.data(), kColumns}, c.data(), kColumns, {nullptr, finish, operands}, pool);
+  EXPECT_EQ(seen.wrongPlaces, 0);
+  for (int64_t i = 0; i < kCount * kRows * kColumns; ++i) {
+    ASSERT_EQ(seen.times[static_cast<size_t>(i)], 1);
+    int64_t product = i / (kRows * kColumns), row = i / kColumns % kRows;
+    Exact exact = dot({a.data() + product * kRows * kDepth, kDepth}, {b.data() + product * kDepth * kColumns, kColumns}, row, i % kColumns, kDepth);
+    ASSERT_NEAR(c[i], 2 * exact.value, 2 * boundOf(exact, kDepth));
+  }
+}
+
+/// The last vector of columns may be half of one, or be cut where the columns end: an element does not show which.
+TEST_P(ProductTest, BitsDoNotDependOnTheColumnsBehind) {
+  constexpr int64_t kRows = 29, kMost = 80;
+  for (int64_t depth : {7, 300, 600}) {
+    GuardedFloats a(kRows * depth), b(depth * kMost), bias(kMost);
+    a.fill(1), b.fill(2), bias.fill(3);
+    Pool pool(1);
+    for (bool hasBias : {false, true}) {
+      auto run = [&](int64_t columns) {
+        std::vector<float> c(static_cast<size_t>(kRows * columns));
+        multiply(kRows, {a.data(), depth}, packMatrix({b.data(), kMost}, depth, columns, pool), c.data(), columns,
+                 {hasBias ? bias.data() : nullptr}, pool);
+        return c;
+      };
+      std::vector<float> all = run(kMost);
+      for (int64_t columns : {1, 4, 8, 9, 16, 20, 24, 31, 40, 50, 56, 72}) {
+        std::vector<float> some = run(columns);
+        for (int64_t i = 0; i < kRows; ++i)
+          ASSERT_EQ(std::memcmp(&some[static_cast<size_t>(i * columns)], &all[static_cast<size_t>(i * kMost)], static_cast<size_t>(columns) * 4), 0)
+              << columns << " columns, row " << i << ", depth " << depth;
+      }
+    }
+  }
+}
+
+TEST_P(ProductTest, PacksIntoMemoryThatIsGiven) {
+  constexpr int64_t kRows = 5, kColumns = 37, kDepth = 19;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kColumns), c(kRows * kColumns), expected(kRows * kColumns);
+  a.fill(1), b.fill(2);
+  Pool pool(1);
+  GuardedFloats memory(packedFloats(kDepth, kColumns));
+  MatrixView right{b.data(), 1, kDepth};
+  packMatrixInto(right, kDepth, kColumns, memory.data(), pool);
+  multiply(kRows, {a.data(), kDepth}, packedMatrixAt(memory.data(), kDepth, kColumns), c.data(), kColumns, {}, pool);
+  multiply(kRows, {a.data(), kDepth}, packMatrix(right, kDepth, kColumns, pool), expected.data(), kColumns, {}, pool);
+  EXPECT_EQ(std::memcmp(c.data(), expected.data(), kRows * kColumns * sizeof(float)), 0);
 }
 
 TEST_P(ProductTest, LargeProductsOfABatchAreShared) {

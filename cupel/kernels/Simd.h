@@ -31,20 +31,52 @@ inline Vector finished(Vector sum, const float *bias) {
   return bias ? sum + load(bias) : sum;
 }
 
+#if defined(__AVX512VL__)
+/// Processors that do their widest vectors in two halves take half the time for one.
+using HalfVector = float __attribute__((ext_vector_type(kWidth / 2)));
+#endif
+
 /// The first `count` < kWidth elements, the others zero; reads nothing behind them.
 inline Vector loadPart(const float *from, int64_t count) {
+#if defined(__AVX512VL__)
+  using Plain = float __attribute__((vector_size(64)));
+  return __builtin_bit_cast(Vector, __builtin_ia32_loadups512_mask(from, Plain{}, static_cast<uint16_t>((1u << count) - 1)));
+#elif defined(__AVX2__)
+  using Plain = float __attribute__((vector_size(32)));
+  using Lanes = int __attribute__((vector_size(32)));
+  return __builtin_bit_cast(Vector, __builtin_ia32_maskloadps256(reinterpret_cast<const Plain *>(from),
+                                                                 Lanes{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count)));
+#else
   Vector value = {};
   for (int i = 0; i < kWidth; ++i)
     if (i < count)
       value[i] = from[i];
   return value;
+#endif
 }
 
 inline void storePart(float *to, Vector value, int64_t count) {
+#if defined(__AVX512VL__)
+  using Plain = float __attribute__((vector_size(64)));
+  __builtin_ia32_storeups512_mask(to, __builtin_bit_cast(Plain, value), static_cast<uint16_t>((1u << count) - 1));
+#else
+  // Some processors take long for stores with a mask.
   for (int i = 0; i < kWidth; ++i)
     if (i < count)
       to[i] = value[i];
+#endif
 }
+
+#if defined(__AVX512VL__)
+inline HalfVector loadHalfPart(const float *from, int64_t count) {
+  using Plain = float __attribute__((vector_size(32)));
+  return __builtin_bit_cast(HalfVector, __builtin_ia32_loadups256_mask(reinterpret_cast<const Plain *>(from), Plain{}, static_cast<uint8_t>((1u << count) - 1)));
+}
+inline void storePart(float *to, HalfVector value, int64_t count) {
+  using Plain = float __attribute__((vector_size(32)));
+  __builtin_ia32_storeups256_mask(reinterpret_cast<Plain *>(to), __builtin_bit_cast(Plain, value), static_cast<uint8_t>((1u << count) - 1));
+}
+#endif
 
 } // namespace
 } // namespace cupel::kernels

@@ -119,7 +119,11 @@ private:
   static Walk walkOf(View view, const codegen::RowKernel &kernel, bool isRow) {
     std::vector<int64_t> sizes = kernel.outer;
     if (isRow) {
-      sizes.push_back(kernel.length);
+      sizes.push_back(kernel.length / view.repeated);
+      if (view.repeated > 1) {
+        sizes.push_back(view.repeated);
+        view.strides.push_back(0);
+      }
     } else {
       view.strides.pop_back();
       if (!view.valid.empty())

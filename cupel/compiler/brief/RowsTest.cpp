@@ -132,6 +132,42 @@ TEST_P(RowsTest, LayerNormWithScalarsAndSharedRows) {
   }
 }
 
+/// A group norm: rows are channels, each of which has a factor.
+TEST_P(RowsTest, FactorsThatRepeatAlongParts) {
+  for (auto [channels, pixels] : {std::pair<int64_t, int64_t>{1, 40}, {3, 32}, {5, 48}, {7, 33}, {2, 100}, {3, 1001}}) {
+    constexpr int64_t groups = 3;
+    int64_t n = channels * pixels;
+    View x = View::contiguous(DType::F32, {groups, n});
+    View factor{DType::F32, 0, {channels, 1}, {}, 0, pixels}, backwards{DType::F32, groups * channels - 1, {-channels, -1}, {}, 0, pixels};
+    View eps{DType::F32, 0, {0, 0}, {}, 0}, mean{DType::F32, 0, {1, 0}, {}, 0};
+    RowKernel kernel{{groups}, n, {x, factor, backwards, eps}, {x, mean}, parse(kLayerNorm, n)};
+    auto code = make(kernel, target());
+    ASSERT_TRUE(code) << code.message();
+    GuardedBytes in(groups * n * 4), w(groups * channels * 4), b(groups * channels * 4), e(4), out(groups * n * 4), means(groups * 4);
+    fillRandom(in.as<float>(), groups * n, 1);
+    fillRandom(w.as<float>(), groups * channels, 2);
+    fillRandom(b.as<float>(), groups * channels, 3);
+    e.as<float>()[0] = 0.01f;
+    runInPieces(*code, {in.data(), w.data(), b.data(), e.data()}, {out.data(), means.data()}, 2);
+    for (int64_t g = 0; g < groups; ++g) {
+      const float *row = in.as<float>() + g * n;
+      double sum = 0, squares = 0;
+      for (int64_t k = 0; k < n; ++k)
+        sum += row[k];
+      for (int64_t k = 0; k < n; ++k)
+        squares += (row[k] - sum / double(n)) * (row[k] - sum / double(n));
+      double scale = 1 / std::sqrt(squares / double(n) + e.as<float>()[0]);
+      for (int64_t k = 0; k < n; ++k) {
+        int64_t channel = g * channels + k / pixels;
+        ASSERT_NEAR(out.as<float>()[g * n + k],
+                    (row[k] - sum / double(n)) * scale * w.as<float>()[channel] + b.as<float>()[groups * channels - 1 - channel], 2e-5)
+            << channels << " channels of " << pixels << ", element " << k;
+      }
+    }
+    EXPECT_TRUE(out.isClean() && means.isClean());
+  }
+}
+
 TEST_P(RowsTest, IntegersIotaAndTwoReductionsInOnePass) {
   const char *text = R"(func.func @f(%x: tensor<$Nxi32>) -> (tensor<i32>, tensor<i32>, tensor<$Nxi1>) {
     %zero = stablehlo.constant dense<5> : tensor<i32>

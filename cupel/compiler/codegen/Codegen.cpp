@@ -36,6 +36,8 @@ Status checkViews(ArrayRef<View> views, size_t dimensions, bool mayBePadded) {
                    std::to_string(dimensions) + " loops"};
     if (!view.valid.empty() && (!mayBePadded || view.valid.size() != dimensions))
       return Error{"a view has ranges where it may have none"};
+    if (view.repeated != 1 && (view.repeated < kFewestRepeated || !view.valid.empty()))
+      return Error{"a view repeats too few elements, or has ranges as well"};
   }
   return {};
 }
@@ -76,7 +78,7 @@ std::string keyOf(ArrayRef<View> views) {
   std::string key;
   for (const View &view : views) {
     key += std::string(tensor::info(view.type).name) + "+" + std::to_string(view.offset) +
-           keyOf(view.strides);
+           keyOf(view.strides) + (view.repeated > 1 ? "/" + std::to_string(view.repeated) : "");
     for (ValidRange range : view.valid)
       key += std::to_string(range.begin) + ":" + std::to_string(range.end) + ",";
     key += view.valid.empty() ? ";" : "=" + std::to_string(view.padding) + ";";

@@ -30,6 +30,9 @@ struct View {
   std::vector<int64_t> strides; ///< In elements, one a loop dimension.
   std::vector<ValidRange> valid; ///< One a loop dimension, or empty: no padding. Inputs only.
   uint64_t padding = 0; ///< The stored bits of the element outside, in the low bits.
+  /// Of a row's input: so many neighbours along the row are one element, the next of which lies the row's stride further. More than one
+  /// only without ranges, and then at least kFewestRepeated.
+  int64_t repeated = 1;
 
   static View contiguous(tensor::DType type, const std::vector<int64_t> &sizes) {
     View view;
@@ -41,6 +44,9 @@ struct View {
     return view;
   }
 };
+
+/// No vector has more lanes: it holds elements of two neighbours at most.
+inline constexpr int64_t kFewestRepeated = 32;
 
 /// For every index: outputs = body(inputs). The body works on 0-d tensors; its arguments are the
 /// inputs, its terminator's operands the outputs. An output may lie on an input if both views are

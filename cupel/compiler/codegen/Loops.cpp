@@ -130,7 +130,7 @@ RowAccess rowAccess(Emitter &e, const View &view, V buffer, ArrayRef<V> outer) {
 
 bool isWorthFetching(const RowAccess &row, int64_t count) {
   constexpr int64_t kLargeBytes = int64_t{1} << 20;
-  return row.stride == 1 && row.view->valid.empty() &&
+  return row.stride == 1 && row.view->repeated == 1 && row.view->valid.empty() &&
          count * tensor::info(row.view->type).bytes >= kLargeBytes;
 }
 
@@ -142,7 +142,7 @@ int64_t touchedBytes(const View &view, ArrayRef<int64_t> sizes) {
   int64_t count = tensor::info(view.type).bytes;
   for (auto [size, stride] : llvm::zip(sizes, view.strides))
     count *= stride == 0 ? 1 : size;
-  return count;
+  return count / view.repeated;
 }
 
 bool letStream(Emitter &e, RowAccess &row, int64_t count, int64_t allBytes) {
@@ -221,9 +221,26 @@ V reversed(Emitter &e, V vector) {
   return e.CreateShuffleVector(vector, order);
 }
 
+/// Lanes [0, count) of elements that repeat: of one element, or of two that are neighbours.
+V loadRepeated(Emitter &e, const RowAccess &row, V i, V count) {
+  int64_t repeated = row.view->repeated;
+  llvm::Type *element = e.storageType(row.view->type);
+  V first = e.CreateUDiv(i, e.i64(repeated));
+  V low = e.CreateLoad(element, addressOf(e, row, first));
+  if (repeated % int64_t(e.lanes) == 0)
+    return e.splat(low);
+  V left = e.CreateSub(e.i64(repeated), e.CreateURem(i, e.i64(repeated)));
+  V second = e.CreateAdd(first, e.CreateZExt(e.CreateICmpSLT(left, count), e.getInt64Ty()));
+  V high = e.CreateLoad(element, addressOf(e, row, second));
+  V isLow = e.CreateICmpSLT(e.laneNumbers(e.getInt32Ty()), e.splat(e.CreateTrunc(left, e.getInt32Ty())));
+  return e.CreateSelect(isLow, e.splat(low), e.splat(high));
+}
+
 /// All lanes exist.
 V loadWhole(Emitter &e, const RowAccess &row, V i) {
   llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
+  if (row.view->repeated > 1)
+    return loadRepeated(e, row, i, e.i64(e.lanes));
   if (row.stride == 1)
     return e.CreateAlignedLoad(vector, addressOf(e, row, i), alignOf(row));
   if (row.stride == -1) {
@@ -263,6 +280,8 @@ V maskOf(Emitter &e, V from, V to) {
 /// Lanes [from, to) exist, the others are `rest`.
 V loadPart(Emitter &e, const RowAccess &row, V i, V from, V to, V rest) {
   llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
+  if (row.view->repeated > 1) // Without ranges: `from` is 0.
+    return loadRepeated(e, row, i, to);
   if (hasMaskedMoves(e, row))
     return e.CreateMaskedLoad(vector, addressOf(e, row, i), alignOf(row), maskOf(e, from, to),
                               rest);

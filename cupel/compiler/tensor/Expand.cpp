@@ -38,10 +38,16 @@ public:
   LogicalResult run(RowOp op) {
     Sizes full(op.getSizes());
     full.push_back(op.getLength());
+    Sizes pieces(op.getSizes());
+    if (std::optional<uint64_t> piece = op.getPiece())
+      pieces.append({int64_t(op.getLength() / *piece), int64_t(*piece)});
+    auto readRow = [&](Value input, ViewAttr view) {
+      return op.getPiece() ? reshape(read(input, view, pieces), full) : read(input, view, full);
+    };
     IRMapping mapping;
     for (auto [input, view, argument] : llvm::zip(
              op.getInputs(), op.getViews().getAsRange<ViewAttr>(), op.getBody().getArguments()))
-      mapping.map(argument, read(input, view, isRow(argument) ? ArrayRef(full) : op.getSizes()));
+      mapping.map(argument, isRow(argument) ? readRow(input, view) : read(input, view, op.getSizes()));
     Block &body = op.getBody().front();
     for (Operation &inner : body.without_terminator())
       expandInRow(inner, mapping, op.getSizes(), full);

@@ -69,7 +69,7 @@ public:
 private:
   bool find() {
     row = soleMaker<RowOp>(second.getLhs());
-    if (!row || row.getResults().size() != 1 || second.getLhs() == second.getRhs() ||
+    if (!row || row.getPiece() || row.getResults().size() != 1 || second.getLhs() == second.getRhs() ||
         !yieldsItsArgument(second.getBody().front()) || second.getBatch().size() > kMostBatch ||
         int64_t(second.getRows()) < kFewestRows || second.getBatch().empty())
       return false;

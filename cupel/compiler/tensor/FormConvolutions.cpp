@@ -265,6 +265,31 @@ std::optional<std::array<IntegerSide, 2>> sidesOfBytes(OpBuilder &builder, stabl
   return integerSides(builder, op);
 }
 
+/// Zeros that lie around an image, as "same" and causal convolutions are written, are the convolution's own padding.
+void takePadding(stablehlo::ConvolutionOp op) {
+  auto numbers = op.getDimensionNumbers();
+  while (auto pad = op.getLhs().getDefiningOp<stablehlo::PadOp>()) {
+    auto number = dyn_cast_or_null<FloatAttr>(splatOf(pad.getPaddingValue()));
+    if (!number || !number.getValue().isPosZero() || !areOnes(op.getLhsDilation()))
+      return;
+    ArrayRef<int64_t> spatial = numbers.getInputSpatialDimensions();
+    for (auto [d, low, high, interior] :
+         llvm::enumerate(pad.getEdgePaddingLow(), pad.getEdgePaddingHigh(), pad.getInteriorPadding()))
+      if (low < 0 || high < 0 || interior != 0 || ((low > 0 || high > 0) && !llvm::is_contained(spatial, int64_t(d))))
+        return;
+    if (!compiler::mayRewrite(op, "pad-into-convolution"))
+      return;
+    Dims padding = paddingOf(op.getPadding(), spatial.size());
+    for (auto [i, d] : llvm::enumerate(spatial)) {
+      padding[2 * i] += pad.getEdgePaddingLow()[size_t(d)];
+      padding[2 * i + 1] += pad.getEdgePaddingHigh()[size_t(d)];
+    }
+    Builder builder(op.getContext());
+    op.setPaddingAttr(DenseIntElementsAttr::get(RankedTensorType::get({int64_t(spatial.size()), 2}, builder.getI64Type()), ArrayRef<int64_t>(padding)));
+    op.getLhsMutable().assign(pad.getOperand());
+  }
+}
+
 void form(stablehlo::ConvolutionOp op) {
   auto numbers = op.getDimensionNumbers();
   if (op.getBatchGroupCount() != 1)
@@ -417,8 +442,9 @@ bool isPlanarAlone(stablehlo::ReduceWindowOp op) {
   if (op.getInputs().size() != 1 || !isImage(op.getInputs()[0]) || op.getWindowDimensions().size() != 4)
     return false;
   Dims window(op.getWindowDimensions()), padding = paddingOf(op.getPadding(), 4);
-  bool isNegative = llvm::any_of(padding, [](int64_t size) { return size < 0; });
-  return window[0] == 1 && window[1] == 1 && !isNegative && !isNearConvolution(op);
+  // What the last windows do not reach may be cut off, nothing else.
+  bool isCut = llvm::any_of(llvm::seq<size_t>(0, 8), [&](size_t i) { return padding[i] < 0 && i != 5 && i != 7; });
+  return window[0] == 1 && window[1] == 1 && !isCut && !isNearConvolution(op);
 }
 
 class FormConvolutions : public impl::FormConvolutionsBase<FormConvolutions> {
@@ -435,9 +461,10 @@ public:
       for (Operation *op : operationsOf(function.getBody().front())) {
         if (planar.contains(op))
           continue;
-        if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op))
+        if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
+          takePadding(convolution);
           form(widened(convolution));
-        else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
+        } else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
           form(window);
       }
       eraseUnused(function.getBody().front());

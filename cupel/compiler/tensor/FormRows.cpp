@@ -2,6 +2,7 @@
 // norms, log-softmax, variance, cross entropy. They are found by how values depend on each other: an
 // element for each row comes from a reduction and goes back to the row by a broadcast.
 
+#include "cupel/compiler/codegen/Kernels.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
@@ -50,12 +51,18 @@ public:
       return;
     Operation *place = group.place();
     location = group.locationFrom(place);
-    LoopNest nest({rows, length}, {0, LoopNest::kWhole});
-    for (Operation *op : group.operations())
-      for (OpOperand &operand : op->getOpOperands())
-        read(nest, operand);
-    (void)nest.collapse();
-    write(nest, results, place);
+    LoopNest nest = readAll(LoopNest::kWhole);
+    // What repeats along parts of a row would be written out as large as the rows.
+    bool hasBroadcast = llvm::any_of(nest.readings(), [&](const Reading &reading) {
+      return countOf(reading.value) == rows * length && reading.value.getDefiningOp<stablehlo::BroadcastInDimOp>();
+    });
+    std::optional<int64_t> piece;
+    if (hasBroadcast) {
+      LoopNest cut = readAll(kRowMark);
+      piece = pieceOf(cut);
+      nest = piece ? cut : readAll(LoopNest::kWhole);
+    }
+    write(nest, results, place, piece);
     taken.insert(group.operations().begin(), group.operations().end());
   }
 
@@ -66,6 +73,33 @@ private:
   Kind kindOf(Operation *op) const {
     int64_t count = countOf(op->getResult(0));
     return count == rows * length ? Kind::Row : count == rows ? Kind::Element : Kind::None;
+  }
+
+  static constexpr int kRowMark = 1;
+
+  LoopNest readAll(int mark) {
+    LoopNest nest({rows, length}, {0, mark});
+    readings.clear();
+    for (Operation *op : group.operations())
+      for (OpOperand &operand : op->getOpOperands())
+        read(nest, operand);
+    (void)nest.collapse();
+    return nest;
+  }
+
+  /// The size of pieces that rows were cut into, if that is how code reads them: each reading in step, or one element for each piece.
+  std::optional<int64_t> pieceOf(const LoopNest &nest) const {
+    size_t rank = nest.sizes().size();
+    if (llvm::count(nest.marks(), kRowMark) != 2 || nest.sizes().back() < codegen::kFewestRepeated)
+      return std::nullopt;
+    int64_t piece = nest.sizes().back();
+    for (const Reading &reading : nest.readings()) {
+      int64_t across = reading.strides[rank - 2], within = reading.strides[rank - 1];
+      bool isInStep = (within == 0 || within == 1) && across == within * piece;
+      if (!reading.valid.empty() || (!isInStep && within != 0))
+        return std::nullopt;
+    }
+    return piece;
   }
 
   bool hasRoom() const { return group.operations().size() < 128; }
@@ -150,8 +184,9 @@ private:
     readings[&operand] = nest.add(value, strides);
   }
 
-  void write(LoopNest &nest, ArrayRef<Value> results, Operation *place) {
-    ArrayRef<int64_t> sizes = nest.sizes().drop_back();
+  void write(LoopNest &nest, ArrayRef<Value> results, Operation *place, std::optional<int64_t> piece) {
+    const size_t inRow = piece ? 2 : 1; // Dimensions of a row.
+    ArrayRef<int64_t> sizes = nest.sizes().drop_back(inRow);
     OpBuilder builder(place);
     SmallVector<Value> inputs;
     SmallVector<Attribute> views;
@@ -160,11 +195,11 @@ private:
       ViewAttr view = nest.view(i);
       size_t last = nest.sizes().size() - 1;
       // The same for all of a row: read once.
-      bool isElement = view.getStrides().back() == 0 &&
+      bool isElement = llvm::all_of(view.getStrides().take_back(inRow), [](int64_t stride) { return stride == 0; }) &&
                        (view.getValid().empty() ||
                         (view.getValid()[2 * last] == 0 && view.getValid()[2 * last + 1] == length));
       if (isElement)
-        view = ViewAttr::get(builder.getContext(), view.getOffset(), view.getStrides().drop_back(),
+        view = ViewAttr::get(builder.getContext(), view.getOffset(), view.getStrides().drop_back(inRow),
                              view.getValid().empty() ? view.getValid() : view.getValid().drop_back(2),
                              view.getPadding());
       Type element = cast<RankedTensorType>(reading.value.getType()).getElementType();
@@ -180,8 +215,9 @@ private:
     for (Value result : results)
       yielded.push_back(make(inner, body, result.getDefiningOp()));
     inner.create<YieldOp>(location, yielded);
-    auto row = builder.create<RowOp>(location, TypeRange(ValueRange(results)), inputs, sizes,
-                                     uint64_t(length), builder.getArrayAttr(views));
+    auto row = builder.create<RowOp>(location, TypeRange(ValueRange(results)), inputs, builder.getDenseI64ArrayAttr(sizes),
+                                     builder.getI64IntegerAttr(length), piece ? builder.getI64IntegerAttr(*piece) : IntegerAttr(),
+                                     builder.getArrayAttr(views));
     row.getBody().push_back(body);
     for (auto [result, value] : llvm::zip(results, row.getResults()))
       Value(result).replaceAllUsesWith(value);

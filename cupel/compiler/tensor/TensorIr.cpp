@@ -1,5 +1,7 @@
 #include "cupel/compiler/tensor/TensorIr.h"
 
+#include "cupel/compiler/codegen/Kernels.h"
+
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -268,10 +270,22 @@ std::optional<std::string> tir::whyNotInRow(Operation &op, int64_t length) {
   return "is no operation of a row";
 }
 
+/// Whether a view over pieces of rows and what is within them reads rows in step, or one element for each piece.
+static bool readsPieces(ViewAttr view, int64_t piece) {
+  ArrayRef<int64_t> strides = view.getStrides().take_back(2);
+  return view.getValid().empty() && (strides[1] == 0 || strides[0] == strides[1] * piece);
+}
+
 LogicalResult RowOp::verify() {
   SmallVector<int64_t> full = joined(getSizes(), {static_cast<int64_t>(getLength())});
   if (failed(verifySizes(*this, full)))
     return failure();
+  SmallVector<int64_t> read = full;
+  if (std::optional<uint64_t> piece = getPiece()) {
+    if (int64_t(*piece) < codegen::kFewestRepeated || *piece >= getLength() || getLength() % *piece != 0)
+      return emitOpError("has rows that do not consist of such pieces");
+    read = joined(getSizes(), {static_cast<int64_t>(getLength() / *piece), static_cast<int64_t>(*piece)});
+  }
   Block &body = getBody().front();
   if (getViews().size() != getInputs().size() || body.getNumArguments() != getInputs().size())
     return emitOpError("needs a view and an argument of the body for each operand");
@@ -280,8 +294,10 @@ LogicalResult RowOp::verify() {
     if (failed(verifyArgument(*this, argument, elementOf(input), getLength())))
       return failure();
     bool isRow = cast<RankedTensorType>(argument.getType()).getRank() == 1;
-    if (failed(verifyView(*this, view, input, isRow ? ArrayRef(full) : getSizes())))
+    if (failed(verifyView(*this, view, input, isRow ? ArrayRef(read) : getSizes())))
       return failure();
+    if (isRow && getPiece() && !readsPieces(view, static_cast<int64_t>(*getPiece())))
+      return emitOpError("reads neither rows in step nor an element for each of their pieces");
   }
   for (Operation &op : body.without_terminator())
     if (auto reason = whyNotInRow(op, getLength()))

@@ -75,13 +75,17 @@ def Tir_RowOp : Tir_Op<"row", [Pure, IsolatedFromAbove, SingleBlock]> {
     its view reads over `sizes`. A result that the body yields with rank 1 has a row for each point,
     one of rank 0 an element. The body holds elementwise operations, broadcasts of an element to the
     row, and reductions of the row to an element.
+
+    With `piece`, rows are cut into pieces of so many elements, and views of rows read over `sizes`, the
+    pieces and what is within one: either the row in step, or one element for each piece (the factors of
+    a group norm, whose rows are channels).
   }];
   let arguments = (ins Variadic<Hlo_Tensor>:$inputs, DenseI64ArrayAttr:$sizes, I64Attr:$length,
-      Tir_ViewArrayAttr:$views);
+      OptionalAttr<I64Attr>:$piece, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<Hlo_Tensor>:$results);
   let assemblyFormat = [{
-    `(` $inputs `)` `over` $sizes `rows` `of` $length `reading` $views attr-dict-with-keyword
+    `(` $inputs `)` `over` $sizes `rows` `of` $length (`in` `pieces` `of` $piece^)? `reading` $views attr-dict-with-keyword
       `:` functional-type($inputs, $results) $body
   }];
   let hasVerifier = 1;

@@ -40,7 +40,17 @@ Value softplus(HloBuilder &b, Value x) {
   Value tail = b.unary<stablehlo::LogPlusOneOp>(b.exp(b.negate(b.abs(x))));
   return b.add(relu(b, x), tail);
 }
-Value mish(HloBuilder &b, Value x) { return b.multiply(x, b.tanh(softplus(b, x))); }
+/// tanh(log(1 + w)) = (w^2 + 2 w) / (w^2 + 2 w + 2) with w = e^x: one exponential instead of two and a logarithm. It is written in
+/// e^-|x|, which cannot overflow; for x >= 0 above and below are divided by w^2. All terms are positive, so nothing cancels.
+Value tanhOfSoftplus(HloBuilder &b, Value x) {
+  Value e = b.exp(b.negate(b.abs(x))), two = b.like(x, 2), one = b.like(x, 1);
+  Value square = b.multiply(e, e), twice = b.multiply(two, e);
+  Value isNegative = b.less(x, b.like(x, 0));
+  Value above = b.select(isNegative, b.add(square, twice), b.add(one, twice));
+  Value below = b.add(above, b.select(isNegative, two, b.multiply(two, square)));
+  return b.divide(above, below);
+}
+Value mish(HloBuilder &b, Value x) { return b.multiply(x, tanhOfSoftplus(b, x)); }
 Value softsign(HloBuilder &b, Value x) { return b.divide(x, b.add(b.abs(x), b.like(x, 1))); }
 
 Value gelu(HloBuilder &b, Value operand, bool byTanh, Type inner) {

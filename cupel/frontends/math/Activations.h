@@ -15,6 +15,7 @@ mlir::Value hardSigmoid(HloBuilder &b, mlir::Value x, double alpha, double beta)
 mlir::Value hardSwish(HloBuilder &b, mlir::Value x);
 /// log(1 + e^x) without overflow.
 mlir::Value softplus(HloBuilder &b, mlir::Value x);
+mlir::Value tanhOfSoftplus(HloBuilder &b, mlir::Value x);
 mlir::Value mish(HloBuilder &b, mlir::Value x);
 mlir::Value softsign(HloBuilder &b, mlir::Value x);
 

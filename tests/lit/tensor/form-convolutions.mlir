@@ -192,3 +192,19 @@ func.func @pool_alone(%x: tensor<2x8x12x12xf32>) -> tensor<2x8x11x11xf32> {
   }) : (tensor<2x8x12x12xf32>, tensor<f32>) -> tensor<2x8x11x11xf32>
   return %1 : tensor<2x8x11x11xf32>
 }
+
+// Zeros around an image are the convolution's padding; other numbers, and zeros between channels, are not.
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT: stablehlo.pad
+// CHECK: tir.convolution({{.*}}, %arg1) window [1, 3] strides [1, 1] padding [0, 0, 5, 1] dilations [1, 2] groups 1
+// CHECK: stablehlo.pad %arg0
+// CHECK: tir.convolution({{.*}}, %arg1) window [1, 3] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 2] groups 1
+func.func @padded(%x: tensor<2x6x20xf32>, %w: tensor<8x6x3xf32>) -> (tensor<2x8x22xf32>, tensor<2x8x20xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [0, 0, 4], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x6x20xf32>, tensor<f32>) -> tensor<2x6x24xf32>
+  %1 = stablehlo.convolution(%0, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {pad = [[1, 1]], rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x24xf32>, tensor<8x6x3xf32>) -> tensor<2x8x22xf32>
+  %2 = stablehlo.pad %x, %one, low = [0, 0, 4], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x6x20xf32>, tensor<f32>) -> tensor<2x6x24xf32>
+  %3 = stablehlo.convolution(%2, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x24xf32>, tensor<8x6x3xf32>) -> tensor<2x8x20xf32>
+  return %1, %3 : tensor<2x8x22xf32>, tensor<2x8x20xf32>
+}

@@ -312,6 +312,13 @@ codegen::RowKernel rowKernelOf(tir::RowOp op) {
       one.strides.push_back(0);
       if (!one.valid.empty())
         one.valid.push_back({0, kernel.length});
+    } else if (std::optional<uint64_t> piece = op.getPiece()) {
+      int64_t within = one.strides.back();
+      one.strides.pop_back();
+      if (one.strides.back() == within * int64_t(*piece))
+        one.strides.back() = within;
+      else
+        one.repeated = int64_t(*piece);
     }
     kernel.inputs.push_back(std::move(one));
   }

@@ -1,8 +1,10 @@
 #include "cupel/compiler/backends/cpu/ControlKernel.h"
 
 #include "cupel/compiler/backends/cpu/LoadedProgram.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -35,9 +37,16 @@ std::vector<int> argumentsOf(ValueRange operands) {
   return numbers;
 }
 
+/// What a loop carries is often large, and copied for the sake of a few elements that change.
 void copy(std::byte *to, const std::byte *from, int64_t bytes) {
-  if (bytes > 0 && to != from)
-    std::memcpy(to, from, size_t(bytes));
+  constexpr int64_t kPart = int64_t{1} << 16;
+  constexpr double kNanosecondsPerByte = 0.05;
+  if (bytes <= 0 || to == from)
+    return;
+  kernelPool().parallelFor((bytes + kPart - 1) / kPart, double(kPart) * kNanosecondsPerByte, [&](int64_t part) {
+    int64_t begin = part * kPart;
+    std::memcpy(to + begin, from + begin, size_t(std::min(kPart, bytes - begin)));
+  });
 }
 
 /// What is carried lies in place where the body may write over it; the rest changes between the
@@ -89,6 +98,9 @@ public:
     results[bytes.size()] = goesOn;
     if (Status status = condition->execute(context.process, {}, arguments, &goesOn, work); !status)
       return status;
+    if (*goesOn != std::byte{0})
+      if (Status status = body->prepareLoop(context.process, arguments, results, work); !status)
+        return status;
     bool mayWriteAll = isSwappedFree; // What is read first may be memory that must not be written.
     while (*goesOn != std::byte{0}) {
       if (std::exchange(mayWriteAll, true) && body->isLoop()) {
@@ -176,13 +188,36 @@ static int64_t expectedRepetitions(dev::ProgramOp condition) {
   return most;
 }
 
+/// What is handed to each repetition of a loop as it is: what is not carried, and what is carried in place and written by nobody.
+static llvm::DenseSet<int64_t> invariantsOf(dev::ProgramOp body, int64_t carried) {
+  llvm::DenseSet<int64_t> numbers, written;
+  if (!body)
+    return numbers;
+  llvm::ArrayRef<int64_t> inPlace = body.getInPlace().value_or(llvm::ArrayRef<int64_t>());
+  for (auto launch : body.getBody().getOps<dev::LaunchOp>())
+    for (Value buffer : launch.getWrites())
+      if (auto result = dev::rootOf(buffer).getDefiningOp<dev::ResultOp>(); result && !isCopyOntoItself(launch, inPlace))
+        written.insert(int64_t(result.getNumber()));
+  for (auto argument : body.getBody().getOps<dev::ArgumentOp>()) {
+    auto number = int64_t(argument.getNumber());
+    if (number >= carried || (llvm::is_contained(inPlace, number) && !written.contains(number)))
+      numbers.insert(number);
+  }
+  return numbers;
+}
+
 Result<KernelPointer> controlKernel(Operation *op, ModuleOp functions, KernelChoice choice) {
+  choice.invariants = nullptr; // Of a loop around this.
   std::vector<int> inputs = argumentsOf(op->getOperands());
   if (auto loop = dyn_cast<tir::WhileOp>(op)) {
     Result<Program> condition = load(loop.getConditionAttr(), functions, choice); // Run once.
     if (!condition)
       return condition.error();
-    Result<Program> body = load(loop.getBodyAttr(), functions, {choice.budget, true, choice.context});
+    KernelChoice forBody = choice;
+    forBody.isRepeated = true;
+    llvm::DenseSet<int64_t> invariants = invariantsOf(programOf(loop.getBodyAttr(), functions), int64_t(loop.getCarried()));
+    forBody.invariants = &invariants;
+    Result<Program> body = load(loop.getBodyAttr(), functions, forBody);
     if (!body)
       return body.error();
     std::vector<int64_t> bytes, swaps;

@@ -8,6 +8,8 @@
 #include "cupel/reference/Execute.h"
 #include "cupel/runtime/Executable.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <atomic>
 #include <iterator>
 #include <memory>
@@ -30,6 +32,8 @@ struct LaunchContext {
   std::span<const tensor::Tensor> arguments;
   /// As many bytes as the kernel asks for, aligned to 64 bytes, for the time of the launch.
   std::byte *workspace = nullptr;
+  /// What the kernel has prepared for all repetitions of a loop.
+  std::byte *prepared = nullptr;
 };
 
 /// Nanoseconds that a run of a program may spend on what gets no machine code at first.
@@ -58,6 +62,8 @@ struct KernelChoice {
   BriefBudget *budget = nullptr;
   /// Within a loop, of which nobody knows how often it is repeated.
   bool isRepeated = false;
+  /// Arguments that are the same in all repetitions of the loop whose body the program is; null: it is none.
+  const llvm::DenseSet<int64_t> *invariants = nullptr;
   /// Of the program's context, held by whoever looks at the program while it may be run; null if
   /// nobody else does.
   std::mutex *context = nullptr;
@@ -86,6 +92,10 @@ public:
 
   /// Memory that each launch needs besides what it reads and writes.
   virtual int64_t workspaceBytes() const { return 0; }
+  /// Memory that it needs in all repetitions of a loop, aligned to 64 bytes, and what it puts there before the first one, from reads that
+  /// the loop does not change. Others leave both.
+  virtual int64_t preparedBytes() const { return 0; }
+  virtual Status prepare(LaunchContext &context, std::span<const std::byte *const> reads) const { return {}; }
   /// Device programs that it runs.
   virtual std::vector<const LoadedProgram *> programs() const { return {}; }
   /// The golden reference's kernel, for want of another.

@@ -24,10 +24,12 @@ void LoadedProgram::Free::operator()(std::byte *memory) const { std::free(memory
 
 int64_t LoadedProgram::workspaceOffset() const { return aligned(arenaBytes); }
 
-int64_t LoadedProgram::frameBytes() const {
+int64_t LoadedProgram::preparedOffset() const {
   return workspaceOffset() + aligned(workspaceBytes) +
          aligned(int64_t((buffers.size() + mostOperands) * sizeof(std::byte *)));
 }
+
+int64_t LoadedProgram::frameBytes() const { return preparedOffset() + preparedBytes; }
 
 LoadedProgram::Frame LoadedProgram::takeFrame() const {
   {
@@ -96,7 +98,8 @@ Status LoadedProgram::add(dev::LaunchOp launch, KernelPointer kernel,
   }
   workspaceBytes = std::max(workspaceBytes, kernel->workspaceBytes());
   Launch one{std::move(kernel), uint32_t(operands.size()), uint32_t(launch.getReads().size()),
-             uint32_t(launch.getWrites().size())};
+             uint32_t(launch.getWrites().size()), preparedBytes};
+  preparedBytes += aligned(one.kernel->preparedBytes());
   for (ValueRange buffers : {ValueRange(launch.getReads()), ValueRange(launch.getWrites())})
     for (Value buffer : buffers) {
       operands.push_back(numbers.lookup(dev::rootOf(buffer)));
@@ -287,12 +290,32 @@ Status LoadedProgram::runLaunch(LaunchContext &context, const Launch &launch,
   const int *numbers = operands.data() + launch.first;
   for (uint32_t i = 0; i < launch.reads + launch.writes; ++i)
     given[i] = memory[numbers[i]];
+  context.prepared = context.workspace - workspaceOffset() + preparedOffset() + launch.prepared;
   if (LaunchWatch *watch = LaunchWatch::current())
     return watch->run(*launch.kernel, context,
                       {{given, launch.reads},
                        {given + launch.reads, launch.writes},
                        {operandBytes.data() + launch.first, size_t(launch.reads + launch.writes)}});
   return launch.kernel->run(context, {given, launch.reads}, {given + launch.reads, launch.writes});
+}
+
+Status LoadedProgram::prepareLoop(reference::GridProcess &process, const std::byte *const *arguments, std::byte *const *results,
+                                  std::byte *frame) const {
+  if (preparedBytes == 0)
+    return {};
+  std::byte **memory = resolve(arguments, results, frame);
+  LaunchContext context{process, {}, frame + workspaceOffset()};
+  for (const Launch &launch : launches) {
+    if (launch.kernel->preparedBytes() == 0)
+      continue;
+    llvm::SmallVector<const std::byte *> reads;
+    for (uint32_t i = 0; i < launch.reads; ++i)
+      reads.push_back(memory[operands[launch.first + i]]);
+    context.prepared = frame + preparedOffset() + launch.prepared;
+    if (Status status = launch.kernel->prepare(context, reads); !status)
+      return status;
+  }
+  return {};
 }
 
 Status LoadedProgram::execute(reference::GridProcess &process, std::span<const Tensor> tensors,

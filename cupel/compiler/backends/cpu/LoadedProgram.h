@@ -26,6 +26,9 @@ struct ProgramReport {
   std::string firstFallback; // "stablehlo.sort at file.mlir:3:8".
 };
 
+/// Copies of a value onto itself, which is how a loop carries it unchanged.
+bool isCopyOntoItself(dev::LaunchOp launch, llvm::ArrayRef<int64_t> inPlace);
+
 class LoadedProgram {
 public:
   /// `functions` is a module for what is planned, which outlives the program.
@@ -54,6 +57,8 @@ public:
   /// repeated often, or at once if they are `expected` to be.
   Status compileLoop(dev::ProgramOp program, llvm::ArrayRef<int64_t> swaps, int64_t test,
                      int64_t expected, KernelChoice choice);
+  /// Before the first repetition of a loop: what kernels make of its invariants. Arguments and frame as for `execute`.
+  Status prepareLoop(reference::GridProcess &process, const std::byte *const *arguments, std::byte *const *results, std::byte *frame) const;
   /// Asked before each repetition: whether it may be the first of `repeat`.
   bool isLoop() const {
     if (loopFunction.load(std::memory_order_acquire))
@@ -86,6 +91,7 @@ private:
   struct Launch {
     KernelPointer kernel;
     uint32_t first, reads, writes; // Its buffers in `operands`: those it reads, those it writes.
+    int64_t prepared = 0;          // Where in the frame that lies.
   };
   struct ResultShape {
     tensor::ElementType type;
@@ -109,6 +115,7 @@ private:
   void noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads);
   std::byte **resolve(const std::byte *const *arguments, std::byte *const *results,
                       std::byte *frame) const;
+  int64_t preparedOffset() const;
   Status runLaunch(LaunchContext &context, const Launch &launch, std::byte *const *memory,
                    std::byte **given) const;
   Status add(dev::LaunchOp launch, KernelPointer kernel, const llvm::DenseMap<mlir::Value, int> &numbers);
@@ -141,7 +148,7 @@ private:
     int argument, result; // Buffers.
   };
   std::vector<Swap> swapped;
-  int64_t arenaBytes = 0, workspaceBytes = 0;
+  int64_t arenaBytes = 0, workspaceBytes = 0, preparedBytes = 0;
   size_t mostOperands = 0; // Of one launch.
   ProgramReport contents;
   mutable std::atomic<uint64_t> changes = 0;

@@ -149,6 +149,17 @@ const Loop kLoops[] = {
     %y = stablehlo.divide %e, %b : tensor<3x21xf32>
     %z = stablehlo.tanh %y : tensor<3x21xf32>
 )", .yielded = ", %z", .isExact = false},
+    {.name = "products with what does not change, and what does", .arguments = "%a: tensor<5x24xf32>, %w: tensor<40x24xf32>, %u: tensor<5x24xf32>",
+     .types = "tensor<5x24xf32>, tensor<5x40xf32>, tensor<40x24xf32>", .inits = ", %x = %a, %o = %wide, %v = %w",
+     .body = R"(    %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<5x24xf32>, tensor<40x24xf32>) -> tensor<5x40xf32>
+    %q = stablehlo.dot_general %p, %v, contracting_dims = [1] x [0] : (tensor<5x40xf32>, tensor<40x24xf32>) -> tensor<5x24xf32>
+    %low = stablehlo.constant dense<-1.0> : tensor<f32>
+    %high = stablehlo.constant dense<1.0> : tensor<f32>
+    %s = stablehlo.clamp %low, %q, %high : (tensor<f32>, tensor<5x24xf32>, tensor<f32>) -> tensor<5x24xf32>
+    %z = stablehlo.add %s, %u : tensor<5x24xf32>
+    %less = stablehlo.constant dense<0.5> : tensor<40x24xf32>
+    %next_v = stablehlo.multiply %v, %less : tensor<40x24xf32>
+)", .yielded = ", %z, %p, %next_v", .steps = 2},
     {.name = "functions of few numbers", .arguments = "%a: tensor<3xf32>", .types = "tensor<3xf32>", .inits = ", %x = %a",
      .body = R"(    %f = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
     %b = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<3xf32>
@@ -168,6 +179,7 @@ std::string completeTextOf(const Loop &loop) {
   declare("%first", "  %first = stablehlo.constant dense<0.25> : tensor<f32>\n");
   declare("%counted", "  %counted = stablehlo.iota dim = 0 : tensor<8xi32>\n");
   declare("%half", "  %half = stablehlo.constant dense<0.5> : tensor<f32>\n");
+  declare("%wide", "  %wide = stablehlo.constant dense<0.0> : tensor<5x40xf32>\n");
   declare("%zeros", "  %zeros = stablehlo.constant dense<0.0> : tensor<12xf32>\n");
   declare("%nothing", "  %nothing = stablehlo.constant dense<0xFF800000> : tensor<f32>\n");
   declare("%null", "  %null = stablehlo.constant dense<0.0> : tensor<f32>\n");

@@ -88,6 +88,39 @@ private:
   Weights<kernels::PackedMatrix> weights;
 };
 
+/// With a right side that no repetition of a loop changes: it is packed before the first one.
+class PreparedProduct final : public Kernel {
+public:
+  PreparedProduct(const ProductShape &shape, unsigned left, unsigned right, EpilogueCode epilogue)
+      : shape(shape), left(left), right(right), epilogue(std::move(epilogue)) {}
+
+  int64_t preparedBytes() const override { return kernels::packedFloats(shape.depth, shape.columns) * int64_t(sizeof(float)); }
+
+  Status prepare(LaunchContext &context, std::span<const std::byte *const> reads) const override {
+    kernels::packMatrixInto({floatsOf(reads[right]) + shape.rightOffset, shape.rightRow, shape.rightColumn}, shape.depth, shape.columns,
+                            floatsOf(context.prepared), kernelPool());
+    return {};
+  }
+
+  Status run(LaunchContext &context, std::span<const std::byte *const> reads,
+             std::span<std::byte *const> writes) const override {
+    kernels::PackedMatrix packed = kernels::packedMatrixAt(floatsOf(context.prepared), shape.depth, shape.columns);
+    epilogue.with(reads, writes[0], [&](float *sums, const kernels::Epilogue &end) {
+      kernels::multiply(
+          shape.rows, {floatsOf(reads[left]) + shape.leftOffset, shape.leftRow, shape.leftColumn},
+          packed, sums, shape.columns, end, kernelPool());
+    });
+    return {};
+  }
+
+  std::string_view kind() const override { return "product"; }
+
+private:
+  ProductShape shape;
+  unsigned left, right;
+  EpilogueCode epilogue;
+};
+
 /// With both sides as they lie.
 class BatchProduct final : public Kernel {
 public:
@@ -149,6 +182,11 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice
       return status.error();
     return KernelPointer(std::move(kernel));
   }
+  auto argument = dyn_cast<dev::ArgumentOp>(source);
+  // One row times rows that lie side by side gains nothing.
+  bool isReadAsItLies = shape.rows == 1 && shape.rightColumn == 1;
+  if (op.getBatch().empty() && argument && !isReadAsItLies && choice.invariants && choice.invariants->contains(int64_t(argument.getNumber())))
+    return KernelPointer(std::make_unique<PreparedProduct>(shape, left, right, std::move(*epilogue)));
   return KernelPointer(
       std::make_unique<BatchProduct>(batchOf(op), shape, left, right, std::move(*epilogue)));
 }

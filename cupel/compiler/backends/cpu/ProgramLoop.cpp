@@ -24,8 +24,9 @@ bool holdsKernels(const codegen::LoopKernel &kernel) {
   });
 }
 
-/// Copies of a value onto itself, which is how a loop carries it unchanged.
-bool isNothing(dev::LaunchOp launch, ArrayRef<int64_t> inPlace) {
+} // namespace
+
+bool isCopyOntoItself(dev::LaunchOp launch, ArrayRef<int64_t> inPlace) {
   if (!launch.getBody().front().without_terminator().empty())
     return false;
   auto from = dev::rootOf(launch.getReads()[0]).getDefiningOp<dev::ArgumentOp>();
@@ -33,8 +34,6 @@ bool isNothing(dev::LaunchOp launch, ArrayRef<int64_t> inPlace) {
   return from && to && from.getNumber() == to.getNumber() &&
          llvm::is_contained(inPlace, int64_t(to.getNumber()));
 }
-
-} // namespace
 
 Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swaps, int64_t test,
                                   int64_t expected, KernelChoice choice) {
@@ -62,7 +61,7 @@ Status LoadedProgram::compileLoop(dev::ProgramOp program, ArrayRef<int64_t> swap
       kernel.temporaries.push_back(int(i));
   int64_t coded = 0;
   for (auto [i, launch] : llvm::enumerate(program.getBody().getOps<dev::LaunchOp>())) {
-    if (isNothing(launch, overArguments))
+    if (isCopyOntoItself(launch, overArguments))
       continue;
     ArrayRef<int> numbers(operands.data() + launches[i].first,
                           launches[i].reads + launches[i].writes);

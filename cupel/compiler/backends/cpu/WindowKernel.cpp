@@ -168,8 +168,8 @@ std::optional<kernels::PoolingShape> planarShape(const WindowDimensions &all, st
       continue;
     }
     first = std::min(first, d);
-    if (rank - first > 3 || one.baseDilation != 1 || one.low < 0 || high < 0)
-      return std::nullopt;
+    if (rank - first > 3 || one.baseDilation != 1 || one.low < 0)
+      return std::nullopt; // What no window reaches at the end is left out by the number of results.
     size_t at = 3 - (rank - d);
     shape.input[at] = one.input;
     shape.window[at] = one.window;

@@ -82,7 +82,7 @@ Value siluGradient(Node &, HloBuilder &b, Value g, Value x) {
 }
 
 Value mishGradient(Node &, HloBuilder &b, Value g, Value x) {
-  Value s = b.logistic(x), t = b.tanh(softplus(b, x));
+  Value s = b.logistic(x), t = tanhOfSoftplus(b, x);
   return b.multiply(g, b.add(t, b.multiply(x, b.multiply(s, b.subtract(CUPEL_C(1), b.square(t))))));
 }
 

@@ -337,6 +337,24 @@ template <size_t spatial> void lowerAdaptiveMax(Node &n) {
     return n.fail("the input has too few dimensions");
   if (isEmpty(x) || n.resultType().getNumElements() == 0)
     return outNothing(n);
+  // Where sizes divide each other and nobody asks for places: windows side by side, or one of everything.
+  H::Window window;
+  window.sizes.assign(size_t(H::rankOf(x)), 1);
+  Dims whole;
+  bool isEven = true;
+  for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
+    isEven = isEven && H::shapeOf(x)[d] % wanted[d] == 0;
+    window.sizes[size_t(d)] = H::shapeOf(x)[d] / wanted[d];
+    if (wanted[d] == 1)
+      whole.push_back(d);
+  }
+  if (isEven && (n.outputCount() == 1 || !n.wants(1))) {
+    window.strides = window.sizes;
+    n.out(0, whole.size() == spatial ? b.reshape(b.reduce(x, whole, Fold::Max), wanted) : b.reduceWindow(x, window, Fold::Max));
+    if (n.outputCount() > 1)
+      n.out(1, b.splatInteger(0, b.i64(), n.resultShape(1)));
+    return;
+  }
   SmallVector<Table> tables;
   for (int64_t d = H::rankOf(x) - int64_t(spatial); d < H::rankOf(x); ++d) {
     SmallVector<Dims> rows;
