@@ -26,6 +26,10 @@ inline Vector load(const float *from) { return *reinterpret_cast<const LooseVect
 inline void store(float *to, Vector value) { *reinterpret_cast<LooseVector *>(to) = value; }
 inline Vector splat(float value) { return static_cast<Vector>(value); }
 
+/// Brings a vector's place into the nearest cache, to be read or to be written soon.
+inline void fetch(const float *from) { __builtin_prefetch(from, 0, 3); }
+inline void fetchToWrite(const float *to) { __builtin_prefetch(to, 1, 3); }
+
 /// A sum at the end: plus the bias, where there is one.
 inline Vector finished(Vector sum, const float *bias) {
   return bias ? sum + load(bias) : sum;

@@ -150,9 +150,30 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
   }
 }
 
+/// Results that are wider than caches, and what is added to them, arrive while the depth goes by: tiles touch a piece of each of some rows,
+/// which no prefetcher follows.
+template <int rows, int vectors> [[gnu::always_inline]] inline void fetchEnds(const Tile &tile) {
+  if (!tile.accumulate) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        fetchToWrite(tile.c + i * tile.ldc + j * kWidth);
+  }
+  if (tile.finish && tile.finish->rows) {
+    const float *from = tile.finish->rows + tile.row * tile.finish->rowStride + tile.column;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        fetch(from + i * tile.finish->rowStride + j * kWidth);
+  }
+}
+
 template <typename Step, int rows, int vectors> void computeTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
   Vector sums[rows][vectors];
+  fetchEnds<rows, vectors>(tile);
   if (tile.accumulate) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
