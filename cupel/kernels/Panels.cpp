@@ -341,6 +341,11 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   }
 }
 
+bool keepsLines(const UnitGrid &grid, int threads, int64_t depth, int64_t columns) {
+  constexpr int64_t kMostFloats = int64_t{1} << 17;
+  return grid.rowParts >= threads && depth * columns <= kMostFloats;
+}
+
 UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
                    double nanoseconds) {
   // Long enough not to be felt, short enough that nobody waits long for the last one.
