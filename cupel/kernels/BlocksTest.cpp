@@ -120,7 +120,7 @@ TEST(BlocksTest, SumsAreFinishedBehindThem) {
     std::vector<float> a = anyBits(kRows * depth / 2, true, 1), b = anyBits(depth * kColumns / 2, true, 2);
     PackedMatrix packed = packMatrix(Bf16View{reinterpret_cast<const uint16_t *>(b.data()), kColumns}, depth, kColumns, pool);
     FinishOperands operands(kRows, kColumns);
-    Finish finish = operands.make(15);
+    Finish finish = operands.make(47);
     auto run = [&](const Finish *end) {
       std::vector<float> c(static_cast<size_t>(kRows * kColumns));
       Epilogue epilogue{operands.addends.data()};

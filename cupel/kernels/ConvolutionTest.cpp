@@ -138,14 +138,19 @@ void checkFinished(const PackedConvolution &packed, const float *input, const fl
   int64_t rows = packed.shape().rows(), columns = packed.shape().outputChannels;
   FinishOperands operands(rows, columns);
   GuardedFloats c(rows * columns);
-  for (auto [which, threads] : {std::pair{15, 1}, {8, 2}, {11, 3}, {12, 7}}) {
+  for (auto [which, threads] : {std::pair{47, 1}, {8, 2}, {43, 3}, {12, 7}, {50, 2}, {65, 2}, {107, 1}}) {
     Finish finish = operands.make(which);
     Epilogue epilogue{bias};
     epilogue.finish = &finish;
-    convolve(packed, input, c.data(), columns, epilogue, Pool(threads, Pool::Sharing::Always));
-    for (int64_t i = 0; i < c.length(); ++i)
-      ASSERT_EQ(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(finishedElement(finish, kept[i], i / columns, i % columns)))
-          << i << ", steps " << which << " on " << threads << " threads";
+    convolve(packed, input, finish.narrow ? nullptr : c.data(), columns, epilogue, Pool(threads, Pool::Sharing::Always));
+    for (int64_t i = 0; i < c.length(); ++i) {
+      float expected = finishedElement(finish, kept[i], i / columns, i % columns);
+      if (finish.narrow)
+        ASSERT_EQ(operands.narrow[static_cast<size_t>(i)], roundedToBf16(expected)) << i << ", steps " << which << " on " << threads << " threads";
+      else
+        ASSERT_EQ(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(expected))
+            << i << ", steps " << which << " on " << threads << " threads";
+    }
   }
 }
 

@@ -268,6 +268,7 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
                          &epilogue};
     product.hasIntegers = shape.hasIntegers;
     product.bytes = bytes;
+    product.isImage = true;
     if (shape.hasPairs) {
       product.depth = product.a.rowStride = ConvolutionAccess::roundedChannels(weights);
       product.hasPairs = true;
@@ -309,10 +310,11 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
   UnitGrid grid = planUnits(rows, mostRows, panels, groups,
                             pool.threadsFor(nanoseconds), nanoseconds);
+  grid.rowsFirst = keepsLines(grid, pool.threadsFor(nanoseconds), work.taps * shape.inputChannels / groups, shape.outputChannels);
   int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % groups, part = unit / groups;
-    int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+    int64_t panelPart = grid.panelPartOf(part), rowPart = grid.rowPartOf(part);
     int64_t row = rows * rowPart / grid.rowParts, endRow = rows * (rowPart + 1) / grid.rowParts;
     int64_t first = panels * panelPart / grid.panelParts;
     int64_t end = panels * (panelPart + 1) / grid.panelParts;

@@ -22,12 +22,7 @@ template <int pixels, int vectors>
       for (int p = 0; p < pixels; ++p)
         sums[p][v] = sums[p][v] + bias;
     }
-  finishSums(sums, span.finish, span.row + x, span.column + channel);
-#pragma unroll
-  for (int p = 0; p < pixels; ++p)
-#pragma unroll
-    for (int v = 0; v < vectors; ++v)
-      store(span.c + (x + p) * span.ldc + channel + v * kWidth, sums[p][v]);
+  putSums(sums, span.finish, span.row + x, span.column + channel, kWidth, span.c + x * span.ldc + channel, span.ldc);
 }
 
 /// The weights of a kernel of a fixed size, for a vector of channels.

@@ -14,9 +14,13 @@ struct Finish {
   const float *addends = nullptr;
   const float *rows = nullptr; // As many rows and columns as the result has: added.
   int64_t rowStride = 0;
-  bool isClamped = false;
   bool isPositive = false; // The low limit is a zero without a sign.
-  float low = 0, high = 0; // Never NaN; where only one is there, the other is an infinity.
+  bool hasLow = false;     // It is another number.
+  bool hasHigh = false;
+  float low = 0, high = 0; // Never NaN.
+  /// Not null: the result goes there, rounded to bf16, and not to C. As many columns, rows `narrowStride` apart.
+  uint16_t *narrow = nullptr;
+  int64_t narrowStride = 0;
 };
 
 } // namespace cupel::kernels

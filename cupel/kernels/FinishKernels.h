@@ -4,22 +4,26 @@
 #pragma once
 
 #include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/RoundedStores.h"
 #include "cupel/kernels/Simd.h"
 
 namespace cupel::kernels {
 namespace {
 
-/// Sums of some rows and vectors of columns, from (row, column) of the result on; `get` loads a vector. As a function of its own it would
-/// take the sums out of the registers, and the loops before it would find them in memory.
-template <int rows, int vectors, typename Get>
-[[gnu::always_inline]] inline void finishSums(Vector (&sums)[rows][vectors], const Finish &finish, int64_t row, int64_t column, Get &&get) {
+/// Sums of some rows and vectors of columns, from (row, column) of the result on; of the last vectors, `count` elements are there. As a
+/// function of its own it would take the sums out of the registers, and the loops before it would find them in memory.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void finishSums(Vector (&sums)[rows][vectors], const Finish &finish, int64_t row, int64_t column, int64_t count) {
 #pragma clang fp contract(off)
+  auto get = [&](const float *from, int j) __attribute__((always_inline)) {
+    return j + 1 < vectors ? load(from + j * kWidth) : loadPart(from + j * kWidth, count);
+  };
 #pragma unroll
   for (const float *factors : finish.factors)
     if (factors) {
 #pragma unroll
       for (int j = 0; j < vectors; ++j) {
-        Vector factor = get(factors + column + j * kWidth);
+        Vector factor = get(factors + column, j);
 #pragma unroll
         for (int i = 0; i < rows; ++i)
           sums[i][j] = sums[i][j] * factor;
@@ -28,7 +32,7 @@ template <int rows, int vectors, typename Get>
   if (finish.addends) {
 #pragma unroll
     for (int j = 0; j < vectors; ++j) {
-      Vector addend = get(finish.addends + column + j * kWidth);
+      Vector addend = get(finish.addends + column, j);
 #pragma unroll
       for (int i = 0; i < rows; ++i)
         sums[i][j] = sums[i][j] + addend;
@@ -40,45 +44,67 @@ template <int rows, int vectors, typename Get>
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = sums[i][j] + get(from + i * finish.rowStride + j * kWidth);
+        sums[i][j] = sums[i][j] + get(from + i * finish.rowStride, j);
   }
-  if (finish.isClamped) {
-    // Each is one instruction that gives its second operand where one is a NaN. It does so for zeros of both signs as well: the sum behind a
-    // limit of zero makes the positive one of them, and leaves all else.
-    Vector low = splat(finish.low), high = splat(finish.high), zero = splat(finish.isPositive ? 0.0f : -0.0f);
+  // A comparison with a choice is one instruction that gives the sum where that is a NaN.
+  if (finish.isPositive) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
-      for (int j = 0; j < vectors; ++j) {
-        Vector more = (low > sums[i][j] ? low : sums[i][j]) + zero;
-        sums[i][j] = high < more ? high : more;
-      }
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = positive(sums[i][j]);
+  } else if (finish.hasLow) {
+    Vector low = splat(finish.low);
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = low > sums[i][j] ? low : sums[i][j];
+  }
+  if (finish.hasHigh) {
+    Vector high = splat(finish.high);
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = high < sums[i][j] ? high : sums[i][j];
   }
 }
 
+/// Finishes sums where there is something to do, and puts them where they belong: rows of `c` are `ldc` apart.
 template <int rows, int vectors>
-[[gnu::always_inline]] inline void finishSums(Vector (&sums)[rows][vectors], const Finish *finish, int64_t row, int64_t column) {
-  if (finish)
-    finishSums(sums, *finish, row, column, [](const float *from) { return load(from); });
+[[gnu::always_inline]] inline void putSums(Vector (&sums)[rows][vectors], const Finish *finish, int64_t row, int64_t column, int64_t count,
+                                           float *c, int64_t ldc) {
+  if (finish) {
+    finishSums(sums, *finish, row, column, count);
+    if (finish->narrow)
+      return storeRounded(sums, finish->narrow + row * finish->narrowStride + column, finish->narrowStride, count);
+  }
+#pragma unroll
+  for (int i = 0; i < rows; ++i)
+#pragma unroll
+    for (int j = 0; j + 1 < vectors; ++j)
+      store(c + i * ldc + j * kWidth, sums[i][j]);
+  constexpr int kLast = vectors - 1;
+  if (count == kWidth) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+      store(c + i * ldc + kLast * kWidth, sums[i][kLast]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+      storePart(c + i * ldc + kLast * kWidth, sums[i][kLast], count);
+  }
 }
 
 [[maybe_unused]] void finishBlock(const Finish &given, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns) {
   const Finish finish = given; // A copy that stores cannot change.
-  int64_t whole = columns / kWidth * kWidth, rest = columns - whole;
-  for (int64_t i = 0; i < rows; ++i, c += ldc) {
-    Vector sums[1][1];
-    for (int64_t j = 0; j < whole; j += kWidth) {
-      sums[0][0] = load(c + j);
-      finishSums(sums, finish, row + i, column + j, [](const float *from) { return load(from); });
-      store(c + j, sums[0][0]);
+  for (int64_t i = 0; i < rows; ++i, c += ldc)
+    for (int64_t j = 0; j < columns; j += kWidth) {
+      int64_t count = columns - j < kWidth ? columns - j : kWidth;
+      Vector sums[1][1] = {{loadPart(c + j, count)}};
+      putSums(sums, &finish, row + i, column + j, count, c + j, ldc);
     }
-    if (rest > 0) {
-      auto get = [&](const float *from) { return loadPart(from, rest); };
-      sums[0][0] = get(c + whole);
-      finishSums(sums, finish, row + i, column + whole, get);
-      storePart(c + whole, sums[0][0], rest);
-    }
-  }
 }
 
 } // namespace

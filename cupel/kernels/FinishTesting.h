@@ -5,21 +5,27 @@
 #include "cupel/kernels/Finish.h"
 #include "cupel/kernels/TestBuffers.h"
 
+#include <bit>
 #include <cmath>
+#include <vector>
 
 namespace cupel::kernels {
 
 /// All steps at once, or some of them.
 struct FinishOperands {
   GuardedFloats first, second, addends, rows;
+  std::vector<uint16_t> narrow;
   int64_t columns;
 
   FinishOperands(int64_t rowCount, int64_t columns)
-      : first(columns), second(columns), addends(columns), rows(rowCount * columns), columns(columns) {
+      : first(columns), second(columns), addends(columns), rows(rowCount * columns), narrow(static_cast<size_t>(rowCount * columns)),
+        columns(columns) {
     first.fill(5), second.fill(6), addends.fill(7), rows.fill(8);
+    for (int64_t i = 3; i < columns; i += 17)
+      first[i] *= 1e-38f; // What is denormal is rounded as well.
   }
 
-  /// Bits of `which`: factors, addends, rows, limits.
+  /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16.
   Finish make(int which) {
     Finish finish;
     if (which & 1)
@@ -29,7 +35,13 @@ struct FinishOperands {
     if (which & 4)
       finish.rows = rows.data(), finish.rowStride = columns;
     if (which & 8)
-      finish.isClamped = finish.isPositive = true, finish.high = 1.5f;
+      finish.isPositive = true;
+    else if (which & 16)
+      finish.hasLow = true, finish.low = -0.5f;
+    if (which & 32)
+      finish.hasHigh = true, finish.high = 1.5f;
+    if (which & 64)
+      finish.narrow = narrow.data(), finish.narrowStride = columns;
     return finish;
   }
 };
@@ -45,11 +57,19 @@ inline float finishedElement(const Finish &finish, float value, int64_t row, int
   if (finish.rows)
     now = now + finish.rows[row * finish.rowStride + column];
   float whole = now;
-  if (!finish.isClamped || std::isnan(whole))
+  if (std::isnan(whole))
     return whole;
-  if (whole == finish.low && finish.isPositive)
+  if (finish.isPositive && !(whole > 0))
     whole = 0;
-  return std::fmin(whole < finish.low ? finish.low : whole, finish.high);
+  if (finish.hasLow && whole < finish.low)
+    whole = finish.low;
+  return finish.hasHigh && whole > finish.high ? finish.high : whole;
+}
+
+/// To the nearest, ties to even; NaN keeps what it has room for.
+inline uint16_t roundedToBf16(float value) {
+  auto bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((std::isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
 } // namespace cupel::kernels

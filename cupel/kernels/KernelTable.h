@@ -27,6 +27,7 @@ struct Tile {
   const float *bias; // For the tile's columns, added at the end, or null.
   const Finish *finish; // Behind that; or null.
   int64_t row, column;  // Of C's first element, for `finish`.
+  int64_t ragged; // Not 0: of the last vector of each row, only so many elements are there.
   bool accumulate;   // C goes on from what it holds.
   const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
   int64_t nextStep;  // bytes for each step of the depth.

@@ -47,6 +47,7 @@ struct PanelProduct {
   bool isRounded = false;           // With pairs: A is f32 and rounded on its way.
   bool hasIntegers = false;         // Floats of both sides are pairs of integers, which `depth` counts.
   const ByteSides *bytes = nullptr; // Not null: they are four bytes, which `depth` counts; `c` may be null.
+  bool isImage = false;             // Rows are pixels.
 };
 
 /// Some products of the same shape, shared by all threads.

@@ -167,6 +167,7 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   tile.finish = chunk.isLast ? end : nullptr;
   tile.column = work.column + work.cut.columnOf(panel);
   tile.accumulate = !chunk.isFirst;
+  tile.ragged = work.cut.columnsOf(panel) % work.cut.width;
   int64_t most = kernels.rows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
@@ -178,9 +179,10 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
   int64_t empty = width - work.cut.columnsOf(panel);
   const TileFunction *functions = (kernels.halves && !tile.finish && 2 * empty >= work.cut.width ? kernels.halves : kernels.functions)[vectors - 1];
-  int64_t begin = 0;
+  // Tiles of nearly the same number of rows, the larger ones first.
+  int64_t fewest = work.rowCount / std::max<int64_t>(1, tiles), larger = work.rowCount - fewest * tiles, begin = 0;
   for (int64_t i = 0; i < tiles; ++i) {
-    int64_t after = kernels.block ? std::min(work.rowCount, begin + most) : work.rowCount * (i + 1) / tiles;
+    int64_t after = kernels.block ? std::min(work.rowCount, begin + most) : begin + fewest + (i < larger);
     tile.rows = rows + begin;
     tile.row = work.row + begin;
     tile.c = sums.at(begin);
@@ -273,10 +275,12 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     return;
   const PanelCut &cut = work.cut;
   ScratchFrame frame;
-  // The last panel may be wider than the result: then its tiles are computed beside it.
+  TileKernels tiles(kernels, work);
+  BlockUse use(tiles);
+  // The last panel may be wider than the result: then matrix registers, which know nothing of that, compute its tiles beside it.
   int64_t lastPanel = cut.count - 1;
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
-  bool isRagged = work.endPanel == cut.count && lastColumns < lastWidth;
+  bool isRagged = tiles.block && work.endPanel == cut.count && lastColumns < lastWidth;
   float *aside = isRagged && work.c ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
   const float *bias = from(work.epilogue->bias, work.column);
   auto whole = [&](const float *columns) -> const float * {
@@ -289,8 +293,6 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   };
   const float *lastBias = whole(bias);
   const int32_t *terms = rowTerms(kernels, work, frame);
-  TileKernels tiles(kernels, work);
-  BlockUse use(tiles);
   auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth, tiles.depthChunk)));
   int64_t chunkCount = 0;
   forChunks(work.taps, work.depth, tiles.depthChunk, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
@@ -304,13 +306,13 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     bool isLast = isRagged && panel == lastPanel, isAside = isLast && work.c;
-    // Of the vector that is wider than the result, only what is there may be read; matrix registers do nothing but products.
-    bool inRegisters = !isLast && !tiles.block;
+    bool inRegisters = !tiles.block; // Matrix registers do nothing but products.
     PanelSums sums{work.c ? work.c + column : kept + (isOneTile ? 0 : column - cut.columnOf(firstOfGroup)),
                    work.c ? work.ldc : keptStride, isOneTile};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
+    bool isLeft = chunk.isLast && (terms || isAside || !inRegisters || work.epilogue->function);
     auto finish = [&](int64_t row, float *tile, int64_t rows) {
-      if (!chunk.isLast)
+      if (!isLeft)
         return;
       if (terms)
         addTerms(terms + row, rows, tile, isAside ? lastWidth : sums.ldc, cut.columnsOf(panel));
@@ -368,6 +370,11 @@ void multiplyPlain(const KernelTable &kernels, const PlainRows &work) {
       begin = after;
     }
   }
+}
+
+bool keepsLines(const UnitGrid &grid, int threads, int64_t depth, int64_t columns) {
+  constexpr int64_t kMostFloats = int64_t{1} << 17;
+  return grid.rowParts >= threads && depth * columns <= kMostFloats;
 }
 
 UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,

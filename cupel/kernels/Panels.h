@@ -98,9 +98,18 @@ void multiplyPlain(const KernelTable &kernels, const PlainRows &work);
 /// of threads: results do not.
 struct UnitGrid {
   int64_t rowParts, panelParts;
+  /// Parts of rows follow each other, each with all of its panels; else parts of panels, each with all of its rows, which leaves a
+  /// thread with as little of B as can be.
+  bool rowsFirst = false;
 
   int64_t count() const { return rowParts * panelParts; }
+  int64_t rowPartOf(int64_t part) const { return rowsFirst ? part / panelParts : part % rowParts; }
+  int64_t panelPartOf(int64_t part) const { return rowsFirst ? part % panelParts : part / rowParts; }
 };
+
+/// Whether rows should come first: those of images, which are read next line by line. A thread that made some lines finds them in its own
+/// cache then, if the grid has parts for all threads and a core's cache holds all of B.
+bool keepsLines(const UnitGrid &grid, int threads, int64_t depth, int64_t columns);
 
 /// For `count` products that take `nanoseconds` together.
 UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,

@@ -212,14 +212,14 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   if (one.isRounded && grid.panelParts > 1 && count == 1)
     return multiplyRounded(kernels, one, pool);
   int64_t units = grid.count() * count, panels = one.cut.count;
-  // Units that follow each other use the same panels.
+  grid.rowsFirst = one.isImage && keepsLines(grid, threads, one.depth, one.cut.columns);
   pool.parallelFor(
       units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)), [&](int64_t unit) {
         int64_t part = unit % grid.count();
-        int64_t panelPart = part / grid.rowParts, rowPart = part % grid.rowParts;
+        int64_t panelPart = grid.panelPartOf(part), rowPart = grid.rowPartOf(part);
         // The thread will likely come back for the unit after those of the others.
         int64_t partAfter = (part + threads) / grid.rowParts;
-        int64_t panelAfter = partAfter > panelPart && partAfter < grid.panelParts
+        int64_t panelAfter = !grid.rowsFirst && partAfter > panelPart && partAfter < grid.panelParts
                                  ? panels * partAfter / grid.panelParts
                                  : -1;
         multiplyUnit(kernels, products[unit / grid.count()], isCopied,

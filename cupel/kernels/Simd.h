@@ -26,6 +26,10 @@ inline Vector load(const float *from) { return *reinterpret_cast<const LooseVect
 inline void store(float *to, Vector value) { *reinterpret_cast<LooseVector *>(to) = value; }
 inline Vector splat(float value) { return static_cast<Vector>(value); }
 
+/// Brings a vector's place into the nearest cache, to be read or to be written soon.
+inline void fetch(const void *from) { __builtin_prefetch(from, 0, 3); }
+inline void fetchToWrite(const void *to) { __builtin_prefetch(to, 1, 3); }
+
 /// A sum at the end: plus the bias, where there is one.
 inline Vector finished(Vector sum, const float *bias) {
   return bias ? sum + load(bias) : sum;
@@ -36,7 +40,7 @@ inline Vector finished(Vector sum, const float *bias) {
 using HalfVector = float __attribute__((ext_vector_type(kWidth / 2)));
 #endif
 
-/// The first `count` < kWidth elements, the others zero; reads nothing behind them.
+/// The first `count` <= kWidth elements, the others zero; reads nothing behind them.
 inline Vector loadPart(const float *from, int64_t count) {
 #if defined(__AVX512VL__)
   using Plain = float __attribute__((vector_size(64)));
@@ -47,6 +51,8 @@ inline Vector loadPart(const float *from, int64_t count) {
   return __builtin_bit_cast(Vector, __builtin_ia32_maskloadps256(reinterpret_cast<const Plain *>(from),
                                                                  Lanes{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count)));
 #else
+  if (count >= kWidth)
+    return load(from);
   Vector value = {};
   for (int i = 0; i < kWidth; ++i)
     if (i < count)
@@ -64,6 +70,23 @@ inline void storePart(float *to, Vector value, int64_t count) {
   for (int i = 0; i < kWidth; ++i)
     if (i < count)
       to[i] = value[i];
+#endif
+}
+
+/// The greater of each number and zero, which has no sign; NaNs stay.
+inline Vector positive(Vector value) {
+#if defined(__AVX512F__)
+  // One instruction that says for each kind of number what becomes of it: zero (8) of zeros, of the negative infinity and of negative numbers.
+  using Lanes = float __attribute__((vector_size(64)));
+  using Table = int __attribute__((vector_size(64)));
+  constexpr int kKinds = 0x08080800, kWholeMask = 0xffff, kCurrentRounding = 4;
+  auto lanes = static_cast<Lanes>(value);
+  return static_cast<Vector>(__builtin_ia32_fixupimmps512_mask(lanes, lanes, Table{} + kKinds, 0, static_cast<uint16_t>(kWholeMask), kCurrentRounding));
+#else
+  // The maximum is one instruction that gives its second operand where one is a NaN, and where both are zeros: the sum makes the positive
+  // one of them, and leaves all else.
+  Vector zero = {};
+  return (zero > value ? zero : value) + zero;
 #endif
 }
 

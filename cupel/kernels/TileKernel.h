@@ -150,15 +150,47 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
   }
 }
 
+/// Results that are wider than caches, and what is added to them, arrive while the depth goes by: tiles touch a piece of each of some rows,
+/// which no prefetcher follows.
+template <int rows, int vectors> [[gnu::always_inline]] inline void fetchEnds(const Tile &tile) {
+  if (tile.finish && tile.finish->narrow) {
+    const uint16_t *to = tile.finish->narrow + tile.row * tile.finish->narrowStride + tile.column;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; j += 2)
+        fetchToWrite(to + i * tile.finish->narrowStride + j * kWidth);
+  } else if (!tile.accumulate) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        fetchToWrite(tile.c + i * tile.ldc + j * kWidth);
+  }
+  if (tile.finish && tile.finish->rows) {
+    const float *from = tile.finish->rows + tile.row * tile.finish->rowStride + tile.column;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        fetch(from + i * tile.finish->rowStride + j * kWidth);
+  }
+}
+
 template <typename Step, int rows, int vectors> void computeTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
+  const int64_t count = tile.ragged ? tile.ragged : kWidth; // Of the last vectors.
+  auto get = [&](const float *from, int j) __attribute__((always_inline)) {
+    return j + 1 < vectors ? load(from + j * kWidth) : loadPart(from + j * kWidth, count);
+  };
   Vector sums[rows][vectors];
+  fetchEnds<rows, vectors>(tile);
   if (tile.accumulate) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = load(tile.c + i * tile.ldc + j * kWidth);
+        sums[i][j] = get(tile.c + i * tile.ldc, j);
   } else {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
@@ -185,20 +217,14 @@ template <typename Step, int rows, int vectors> void computeTile(const Tile &giv
     Vector bias[vectors];
 #pragma unroll
     for (int j = 0; j < vectors; ++j)
-      bias[j] = load(tile.bias + j * kWidth);
+      bias[j] = get(tile.bias, j);
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
         sums[i][j] = Step::add(sums[i][j], bias[j]);
   }
-  if constexpr (Step::kHasFloats)
-    finishSums(sums, tile.finish, tile.row, tile.column);
-#pragma unroll
-  for (int i = 0; i < rows; ++i)
-#pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      store(tile.c + i * tile.ldc + j * kWidth, sums[i][j]);
+  putSums(sums, Step::kHasFloats ? tile.finish : nullptr, tile.row, tile.column, count, tile.c, tile.ldc);
 }
 
 } // namespace

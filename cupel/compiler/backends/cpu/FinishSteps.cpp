@@ -131,11 +131,11 @@ void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std
     finish.rows = reinterpret_cast<const float *>(reads[size_t(rows)]);
     finish.rowStride = rowStride;
   }
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  finish.isClamped = low || high;
-  finish.low = low.value_or(-kInfinity);
-  finish.high = high.value_or(kInfinity);
   finish.isPositive = low && *low == 0 && !std::signbit(*low);
+  finish.hasLow = low && !finish.isPositive;
+  finish.hasHigh = high.has_value();
+  finish.low = low.value_or(0);
+  finish.high = high.value_or(0);
   epilogue.finish = &finish;
 }
 

@@ -55,6 +55,10 @@ public:
     if (map.body->without_terminator().empty() &&
         map.body->getTerminator()->getOperand(0) == map.body->getArgument(0))
       return epilogue;
+    if (isRounding(map)) {
+      epilogue.narrowStride = columnsOf(op);
+      return epilogue;
+    }
     auto elements = double(result.getNumElements());
     if (choice.budget && !choice.isRepeated && elements < kBriefNanoseconds)
       if (auto work = cupel::brief::prepare(map);
@@ -94,6 +98,11 @@ public:
       operands.push_back(result);
     if (steps)
       steps->fill(epilogue, finish, reads, frame);
+    if (narrowStride > 0) {
+      finish.narrow = reinterpret_cast<uint16_t *>(result);
+      finish.narrowStride = narrowStride;
+      epilogue.finish = &finish;
+    }
     epilogue.function = brief ? &runBrief : code.function;
     epilogue.operands = operands.data();
     work(isElsewhere ? nullptr : reinterpret_cast<float *>(result), epilogue);
@@ -104,6 +113,14 @@ private:
     if (auto product = mlir::dyn_cast<tir::ProductOp>(op))
       return int64_t(product.getColumns());
     return mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getShape().back();
+  }
+
+  /// Whether all that is left is to round f32 to bf16, which kernels do as well.
+  static bool isRounding(const codegen::BlockMap &map) {
+    if (!map.result || map.result->type != tensor::DType::BF16 || map.element != tensor::DType::F32)
+      return false;
+    auto convert = map.body->getTerminator()->getOperand(0).getDefiningOp<stablehlo::ConvertOp>();
+    return convert && convert.getOperand() == map.body->getArgument(0);
   }
 
   /// What kernels do in registers is left to them; `rest` becomes the body of what is left to do, if there is one.
@@ -156,6 +173,7 @@ private:
   std::vector<int> inputs;
   std::optional<FinishSteps> steps;
   bool isElsewhere = false;
+  int64_t narrowStride = 0; // Of a result in bf16 that kernels round themselves; 0: there is none.
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
