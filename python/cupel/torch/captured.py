@@ -105,6 +105,17 @@ def _is_computation(node: torch.fx.Node) -> bool:
     return node.op == "call_function" and name not in _NO_COMPUTATION
 
 
+def _computes(graph: torch.fx.Graph) -> bool:
+    """Whether something is made out of what comes in: numbers that come of nothing (`eye`, and what becomes of it) are no result of a model's."""
+    reached: set[torch.fx.Node] = set()
+    for node in graph.nodes:
+        if node.op == "placeholder" or not reached.isdisjoint(node.all_input_nodes):
+            reached.add(node)
+            if _is_computation(node):
+                return True
+    return False
+
+
 def _needed_for(ends: list[torch.fx.Node]) -> set[torch.fx.Node]:
     needed, open_ = set(ends), list(ends)
     while open_:
@@ -345,7 +356,7 @@ class _Recorder:
             made = make_program(copy)
             constants = [constant.detach() for constant in made.constants]
             self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected,
-                                       any(_is_computation(node) for node in copy.graph.nodes))
+                                       _computes(copy.graph))
             return results
 
         return make_boxed_func(call)
