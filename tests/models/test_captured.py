@@ -70,6 +70,60 @@ def test_a_graph_break_gives_two_graphs() -> None:
     assert torch.allclose(second.expected[-1], torch.tanh(torch.tensor([2.0, 4.0])) + 1)
 
 
+class Hides(nn.Module):
+    """torch.compile leaves a part of it to Python."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    @torch._dynamo.disable
+    def hidden(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sort(self.layer(x)).values
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(self.hidden(x * 2)) + x if float(x.sum()) > 0 else x
+
+
+def test_what_would_run_between_graphs_is_computed_where_a_trace_holds_it() -> None:
+    result = captured(Hides(), torch.ones(3, 4))
+    assert result.method == "trace" and not result.outside, (result.method, result.outside)
+    assert re.search(r"torch.export: .*; torch.compile: 2 calls run between its \d graphs: linear, sort", result.refusal), result.refusal
+    assert any("sort" in name for name in operators(result.graphs[0]))
+
+
+def test_in_training_too() -> None:
+    golden = golden_training(Loader(), Hides().train(), (torch.ones(3, 4),), {}, 0)
+    result = golden.capture()
+    assert result.method == "trace" and not result.outside, (result.method, result.outside)
+    assert "calls run between its" in result.refusal and "linear" in result.refusal, result.refusal
+
+
+def test_what_runs_between_graphs_is_told_where_a_trace_leaves_as_much_to_torch() -> None:
+    class Counts(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            return torch.tanh(x), torch.bincount((x.abs() * 3).long())
+
+    result = captured(Counts(), torch.tensor([1.0, 2.0]))
+    assert result.method == "compile" and result.outside == {"bincount": 1}, (result.method, result.outside)
+
+
+def test_sparse_tensors_are_no_part_of_a_graph() -> None:
+    class Neighbours(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            edges = torch.sparse_coo_tensor(torch.tensor([[0, 1, 2], [1, 2, 0]]), torch.ones(3), (3, 3))
+            return torch.tanh(self.layer(torch.sparse.mm(edges, self.layer(x))))
+
+    result = captured(Neighbours(), torch.randn(3, 4))
+    assert result.method != "export" and "layout sparse_coo" in result.refusal, (result.method, result.refusal)
+    for graph in result.graphs:
+        lower(graph)
+
+
 def test_a_size_that_depends_on_data_is_no_part_of_a_graph() -> None:
     class Picks(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -78,19 +132,6 @@ def test_a_size_that_depends_on_data_is_no_part_of_a_graph() -> None:
     result = captured(Picks(), torch.tensor([1.0, -2.0, 3.0]))
     assert result.method == "compile"
     assert all("nonzero" not in name and "index.Tensor" not in name for graph in result.graphs for name in operators(graph))
-
-
-def test_what_runs_between_graphs_is_told() -> None:
-    class Hides(nn.Module):
-        @torch._dynamo.disable
-        def hidden(self, x: torch.Tensor) -> torch.Tensor:
-            return torch.sort(x).values @ x
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return self.hidden(x * 2) + x if float(x.sum()) > 0 else x
-
-    result = captured(Hides(), torch.tensor([1.0, 2.0]))
-    assert set(result.outside) == {"sort", "matmul"}, result.outside
 
 
 def test_what_is_random_is_an_input() -> None:

@@ -201,5 +201,17 @@ def test_tensors_that_are_not_dense_stay_with_torch() -> None:
 
     golden = golden_inference(None, Sparse().eval(), (torch.randn(2, 4),), {}, 0)
     result = traced(golden.flat, lambda: list(golden.flat(*(tensor for _, tensor in golden.flat.inputs))), golden.flat.inputs, golden.expected, 0, "")
-    assert result.method == "trace" and result.outside
+    assert result.method == "trace" and result.outside == {"to_dense": 1}, "the product is the program's"
+    run(result)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_products_of_sparse_matrices_are_the_programs_even_where_nothing_else_is(layout: torch.layout) -> None:
+    class Neighbours(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.eye(4).roll(1, 0).to_sparse(layout=layout) @ x
+
+    golden = golden_inference(None, Neighbours().eval(), (torch.randn(4, 3),), {}, 0)
+    result = golden.capture()
+    assert result.method == "trace" and "to_dense" in result.outside, "a graph that makes an identity matrix computes nothing"
     run(result)

@@ -269,6 +269,19 @@ def products() -> Iterator[Case]:
     yield "matrix_power_negative", lambda x: torch.linalg.matrix_power(x, -3), (spd(2, 3, 3),)
     yield "matmul_int", torch.matmul, (torch.randint(-9, 9, (2, 3)), torch.randint(-9, 9, (4, 3, 2)))
     yield "baddbmm_int", lambda a, x, y: torch.baddbmm(a, x, y, beta=2, alpha=3), (torch.randint(-9, 9, (2, 2)), torch.randint(-9, 9, (2, 2, 3)), torch.randint(-9, 9, (2, 3, 2)))
+    yield "int_mm", torch._int_mm, (torch.randint(-128, 128, (17, 8), dtype=torch.int8), torch.randint(-128, 128, (8, 16), dtype=torch.int8))
+    yield "int_mm_unsigned", torch._int_mm, (torch.randint(0, 256, (17, 8), dtype=torch.uint8), torch.randint(-128, 128, (8, 16), dtype=torch.int8))
+
+    def scaled_mm(x: Tensor, y: Tensor, *scales: Tensor, out_dtype: torch.dtype | None = torch.float32, **more: Tensor) -> Tensor:
+        return torch._scaled_mm(x.to(torch.float8_e4m3fn), y.to(torch.float8_e4m3fn).t(), *scales, out_dtype=out_dtype, **more).float()
+
+    matrices, one, other, rows, columns = (r(16, 32), r(48, 32)), torch.tensor(0.5), torch.tensor(3.0), torch.rand(16, 1) + 0.5, torch.rand(1, 48) + 0.5
+    yield "scaled_mm", scaled_mm, (*matrices, one, other)
+    yield "scaled_mm_bias", lambda x, y, a, b, bias: scaled_mm(x, y, a, b, bias=bias), (*matrices, one, other, r(48))
+    yield "scaled_mm_rows", scaled_mm, (*matrices, rows, columns)
+    yield "scaled_mm_unread_scale", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale), (*matrices, rows, columns, torch.tensor(2.0))
+    yield "scaled_mm_scale_result", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=torch.float8_e4m3fn), (*matrices, one, other, torch.tensor(2.0))
+    yield "scaled_mm_of_inputs_type", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=None), (*matrices, one, other, torch.tensor(2.0))
     yield "addmm_beta0", lambda a, x, y: torch.addmm(a, x, y, beta=0), (torch.full((2, 2), float("nan")), r(2, 3), r(3, 2))
 
 

@@ -19,6 +19,7 @@ import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
 from cupel._native import comparator_default
+from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
@@ -102,6 +103,17 @@ def does_nothing(operator: str) -> bool:
 def _is_computation(node: torch.fx.Node) -> bool:
     name = node.target._schema.name.rpartition("::")[2] if isinstance(node.target, torch._ops.OpOverload) else getattr(node.target, "__name__", "")
     return node.op == "call_function" and name not in _NO_COMPUTATION
+
+
+def _computes(graph: torch.fx.Graph) -> bool:
+    """Whether something is made out of what comes in: numbers that come of nothing (`eye`, and what becomes of it) are no result of a model's."""
+    reached: set[torch.fx.Node] = set()
+    for node in graph.nodes:
+        if node.op == "placeholder" or not reached.isdisjoint(node.all_input_nodes):
+            reached.add(node)
+            if _is_computation(node):
+                return True
+    return False
 
 
 def _needed_for(ends: list[torch.fx.Node]) -> set[torch.fx.Node]:
@@ -234,6 +246,15 @@ def refuse_symbols(graph: torch.fx.Graph) -> None:
             raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
 
 
+def refuse_sparse(graph: torch.fx.Graph) -> None:
+    """Tensors that are not dense have no place in a program; whoever traces the model's calls leaves them to torch."""
+    for node in graph.nodes:
+        values = node.meta.get("val")
+        for value in values if isinstance(values, (list, tuple)) else (values,):
+            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
+                raise NotCaptured(f"{node.target} gives a tensor of layout {str(value.layout).removeprefix('torch.')}: programs hold dense ones only")
+
+
 @contextlib.contextmanager
 def without_exporters_warnings() -> Iterator[None]:
     """torch.export warns of how it uses torch itself, for every model: that is no word of the model's."""
@@ -242,6 +263,7 @@ def without_exporters_warnings() -> Iterator[None]:
         yield
 
 
+@flexible_attention_taken_apart()
 def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     """The whole model as one graph; raises where there is none."""
     given = flat.inputs
@@ -276,6 +298,7 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     kept = [i for i, spec in enumerate(program.graph_signature.output_specs) if spec.kind == OutputKind.USER_OUTPUT]
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
+    refuse_sparse(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, kept)
     merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
@@ -303,6 +326,7 @@ class _Recorder:
             raise NotCaptured(f"it falls into more than {MAX_GRAPHS} graphs")
         if time.process_time() > self._deadline:
             raise NotCaptured(f"its graphs take more than {MAX_SECONDS} s to find")
+        refuse_sparse(module.graph)
         index = len(self.graphs)
         self.graphs.append(None)
         sound = with_sound_kernels(module)
@@ -332,7 +356,7 @@ class _Recorder:
             made = make_program(copy)
             constants = [constant.detach() for constant in made.constants]
             self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected,
-                                       any(_is_computation(node) for node in copy.graph.nodes))
+                                       _computes(copy.graph))
             return results
 
         return make_boxed_func(call)
@@ -421,6 +445,7 @@ def compiled_graphs(flat: Flat, call: Callable[[Callable[..., Any]], Any], seed:
     return Compiled(graphs, results, breaks, outside)
 
 
+@flexible_attention_taken_apart()
 def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
     """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
     flat.begin()
@@ -431,21 +456,38 @@ def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
         except Exception as error:
             refusal = one_line(error)
     flat.begin()
+    compiled: Capture | None = None
     try:
         with torch.no_grad(), limited(2 * MAX_SECONDS, "torch.compile"):
             made = compiled_graphs(flat, lambda model: list(model(*[tensor.clone() for _, tensor in flat.inputs])), seed)
-        if not (differing := first_difference(made.results, expected)):
-            return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
-        refusal = f"torch.export: {refusal}; torch.compile: its graphs give another result than the model: {differing}"
+        if differing := first_difference(made.results, expected):
+            raise NotCaptured(f"its graphs give another result than the model: {differing}")
+        compiled = Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
     except Exception as error:
         refusal = f"torch.export: {refusal}; torch.compile: {told(error)}"
     from cupel.torch.traced import traced
 
     given = [(name, tensor.clone()) for name, tensor in flat.inputs]
+    return with_least_outside(compiled, lambda refused: traced(flat, lambda: list(flat(*(tensor for _, tensor in given))), given, expected, seed, refused),
+                              refusal if compiled is None else f"torch.export: {refusal}")
+
+
+def with_least_outside(compiled: Capture | None, trace: Callable[[str], Capture], refusal: str) -> Capture:
+    """torch.compile's graphs, unless there are none or tracing leaves fewer calls to torch: what runs between graphs no device computes, and a pass says nothing of it."""
+    if compiled is None:
+        try:
+            return trace(refusal)
+        except Exception as error:
+            raise NotCaptured(f"{refusal}; traced: {told(error)}") from error
+    count = sum(compiled.outside.values())
+    if count == 0:
+        return compiled
     try:
-        return traced(flat, lambda: list(flat(*(tensor for _, tensor in given))), given, expected, seed, refusal)
-    except Exception as error:
-        raise NotCaptured(f"{refusal}; traced: {told(error)}") from error
+        with limited(MAX_SECONDS, "tracing"):
+            one = trace(f"{refusal}; torch.compile: {count} calls run between its {len(compiled.graphs)} graphs: {', '.join(compiled.outside)}")
+    except Exception:
+        return compiled
+    return one if sum(one.outside.values()) < count else compiled
 
 
 def first_difference(results: list[torch.Tensor], expected: list[torch.Tensor]) -> str:

@@ -24,8 +24,10 @@ from cupel.torch.captured import (
     keep_results,
     lift_random,
     merge_equal_inputs,
+    refuse_sparse,
     refuse_symbols,
     told,
+    with_least_outside,
     without_exporters_warnings,
 )
 from cupel.torch.program import make_program
@@ -124,17 +126,19 @@ def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expec
         refusal = f"torch.export of forward and backward: {told(error)}"
     step = _Stepping(flat, gradient, names, judged)
     flat.begin()
+    compiled: Capture | None = None
     try:
         with limited(2 * captured.MAX_SECONDS, "torch.compile"):
-            return _compiled(step, expected, seed, refusal)
+            compiled = _compiled(step, expected, seed, refusal)
     except Exception as error:
         refusal += f"; torch.compile: {told(error)}"
     given = [(name, tensor.clone()) for name, tensor in flat.inputs]
-    try:
+
+    def trace(refused: str) -> Capture:
         with step.restored(), torch.enable_grad():
-            return traced(flat, lambda: step(flat, [tensor for _, tensor in given]), [*given, ("output gradient", gradient)], expected, seed, refusal, True)
-    except Exception as error:
-        raise NotCaptured(f"{refusal}; traced: {told(error)}") from error
+            return traced(flat, lambda: step(flat, [tensor for _, tensor in given]), [*given, ("output gradient", gradient)], expected, seed, refused, True)
+
+    return with_least_outside(compiled, trace, refusal)
 
 
 class _Stepping:
@@ -225,6 +229,7 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
         input_names.append(name)
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
+    refuse_sparse(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, [*(place[name] for name in names), output])
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)

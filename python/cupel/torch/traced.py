@@ -28,6 +28,9 @@ _aten = torch.ops.aten
 _OF_PLACES = (_aten.where.default, _aten.nonzero_numpy.default, _aten.argwhere.default)
 # Of packed sequences: the calls that they are made of, whose sizes are known here.
 _OF_PACKED = (_aten.lstm.data, _aten.gru.data, _aten.rnn_tanh.data, _aten.rnn_relu.data, _aten._pad_packed_sequence.default)
+# Products that a sparse matrix may take part in, and the same of dense ones.
+_PRODUCTS = {func: func for func in (_aten.mm.default, _aten.addmm.default, _aten.mv.default, _aten.bmm.default, _aten.matmul.default, _aten.linear.default)}
+_PRODUCTS |= {_aten._sparse_mm.default: _aten.mm.default, _aten._sparse_addmm.default: _aten.addmm.default}
 _DYNAMIC = (torch.Tag.dynamic_output_shape, torch.Tag.nondeterministic_seeded)
 
 
@@ -37,6 +40,10 @@ def _returns_tensors(func: Any) -> bool:
 
 def _is_view(func: Any) -> bool:
     return any(result.alias_info is not None and not result.alias_info.is_write for result in func._schema.returns)
+
+
+def _is_sparse(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.layout is not torch.strided
 
 
 def _place(tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -105,6 +112,8 @@ class _Trace(Program):
             with self:
                 if (result := taken_apart(*args, **kwargs)) is not NotImplemented:
                     return result
+        if func in _PRODUCTS and any(_is_sparse(value) for value in args):
+            return self._call(_PRODUCTS[func], *(self._dense(value) if _is_sparse(value) else value for value in args), **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
             return self._masked_index(args[0], args[1])
         is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)
@@ -144,6 +153,13 @@ class _Trace(Program):
         kept = self._call(_aten._to_copy.default, mask, dtype=x.dtype)
         scale = 0.0 if probability == 1 else 1 / (1 - probability)
         return self._call(_aten.mul.Tensor, self._call(_aten.mul.Tensor, x, kept), torch.tensor(scale)), mask
+
+    def _dense(self, matrix: torch.Tensor) -> torch.Tensor:
+        """What stands in a sparse matrix is torch's word, and what comes of it the program's."""
+        dense = matrix.to_dense()
+        self._take(dense)
+        self.outside["to_dense"] = self.outside.get("to_dense", 0) + 1
+        return dense
 
     def _masked_index(self, x: torch.Tensor, indices: Any) -> torch.Tensor:
         """Where the mask holds is torch's word, and what stands there the program's."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from cupel.worker import instructions
+from cupel.worker import instructions, interrupts
 from cupel.worker.llm import Padding, Phase
 from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
 from cupel.worker.model_output import StepOutput
@@ -109,6 +109,7 @@ class Steps:
         self.processor_seconds: dict[str, float] = {}
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
+        interrupts.listen()
 
     @contextlib.contextmanager
     def step(self, name: str, kind: str, what: str) -> Iterator[None]:
@@ -121,11 +122,13 @@ class Steps:
         try:
             with self.output.of(name):
                 yield
-        except (StepFailed, KeyboardInterrupt):
+        except StepFailed:
             raise
         except LoaderError as error:
             raise StepFailed(error.kind, str(error)) from error
         except BaseException as error:  # Also SystemExit: a loader may do anything.
+            if interrupts.came(error):
+                raise
             if _is_out_of_memory(error):
                 raise StepFailed("out_of_memory", f"{what}: no memory was left: {_one_line(error)}", "out of memory") from error
             place = place_in_zoo(error, self._root)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cupel.worker import instructions
+from cupel.worker import instructions, interrupts
 from cupel.worker.loaders import arguments_of, call_named, choose_variant, import_class, instantiate
 
 
@@ -64,7 +64,7 @@ class _Phase:
             self._steps()
             self.told["ok"] = True
         except BaseException as error:  # Also SystemExit: a loader may do anything.
-            if isinstance(error, KeyboardInterrupt):
+            if interrupts.came(error):
                 raise
             self.told |= {"error_class": type(error).__name__, "error": str(error), "traceback": "".join(traceback.format_exception(error))[-20000:]}
         gc.collect()
@@ -109,6 +109,7 @@ class _Phase:
 def main(arguments: list[str]) -> int:
     request, out = json.loads(arguments[0]), Path(arguments[1])
     instructions.settle()
+    interrupts.listen()
     answer: dict[str, Any] = {"tests": []}
 
     def write() -> None:

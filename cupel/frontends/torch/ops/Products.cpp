@@ -216,6 +216,42 @@ void lowerChain(Node &n, StringRef argument) {
   n.out(product);
 }
 
+/// Scales of one operand of _scaled_mm: one for all of it, or one for each of its rows (columns of
+/// the second operand), which broadcast. Null, with a complaint, where they are of blocks.
+Value scalesOf(Node &n, StringRef argument, ArrayRef<int64_t> broadcastable) {
+  Value scales = n.in(argument, n.b.f32());
+  if (n.failed())
+    return nullptr;
+  if (H::countOf(scales) == 1)
+    return n.b.reshape(scales, {});
+  if (H::shapeOf(scales) == broadcastable)
+    return scales;
+  n.notYet(argument.str() + " has a scale for each block");
+  return nullptr;
+}
+
+/// Scaled operands are multiplied in f32, as torch's CPU kernel does. scale_result is heeded only
+/// where out_dtype names a type of 8 bits, also as there.
+void lowerScaledMatmul(Node &n) {
+  HloBuilder &b = n.b;
+  Value x = n.in("self", b.f32()), y = n.in("mat2", b.f32());
+  if (!canMultiply(n, x, y))
+    return;
+  if (H::rankOf(x) != 2 || H::rankOf(y) != 2)
+    return n.fail("self and mat2 are no matrices");
+  Value left = scalesOf(n, "scale_a", {H::shapeOf(x)[0], 1});
+  Value right = scalesOf(n, "scale_b", {1, H::shapeOf(y)[1]});
+  if (!left || !right)
+    return;
+  Value product = matmul(b, b.multiply(x, left), b.multiply(y, right));
+  if (n.has("bias"))
+    product = b.add(product, n.in("bias", b.f32()));
+  Type named = n.dtype("out_dtype");
+  if (n.has("scale_result") && named && named.getIntOrFloatBitWidth() == 8)
+    product = b.divide(product, b.reshape(n.in("scale_result", b.f32()), {}));
+  n.out(product);
+}
+
 void lowerMatrixPower(Node &n) {
   HloBuilder &b = n.b;
   Value x = n.in("self", wide(n));
@@ -375,6 +411,8 @@ void registerProducts(OpTable &table) {
   table.add("aten.linalg_multi_dot", [](Node &n) { lowerChain(n, "tensors"); });
   table.add("aten.matrix_power", lowerMatrixPower);
   table.add("aten.linalg_matrix_power", lowerMatrixPower);
+  table.add("aten._int_mm", [](Node &n) { lowerMatmul(n, "self", "mat2"); });
+  table.add("aten._scaled_mm", lowerScaledMatmul);
   table.add("aten._grouped_mm", lowerGroupedProduct);
   table.add("aten.linalg_vecdot", lowerVecdot);
   table.add("aten.cross", lowerCross);
