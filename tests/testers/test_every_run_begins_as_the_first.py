@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cupel.testing import ComparisonError, ModelTester, NotAsserted, TorchModelTester
+from cupel.testing import ComparisonError, ModelTester, NotAsserted, TorchModelTester, run_op_test
 
 
 def factor() -> float:
@@ -105,6 +105,14 @@ def test_what_is_wrong_fails(run, model) -> None:
 def test_what_no_device_ran_is_no_pass(run) -> None:
     with pytest.raises(RuntimeError, match="nothing of the model ran on the device"):
         run(RunsElsewhere)
+
+
+def test_of_operators_too() -> None:
+    kept = torch.zeros(3, 8)
+    with pytest.raises(ComparisonError):
+        run_op_test(lambda x: kept.copy_(x * factor()), [torch.linspace(1, 2, 24).reshape(3, 8)])
+    with pytest.raises(RuntimeError, match="nothing of the function ran on the device"):
+        run_op_test(lambda x: x, [torch.ones(2)])
 
 
 def test_what_was_not_run_is_no_pass() -> None:

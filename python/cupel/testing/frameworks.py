@@ -143,10 +143,13 @@ class TorchRunner:
         compiled = torch.compile(function, backend=lambda module, examples: backend(module, examples, options=options), fullgraph=True)
         with torch.no_grad():
             args, kwargs = fresh()
-            expected = function(*args, **kwargs)
+            # Copies: a function may give what it keeps, and the device must not write to what is expected.
+            expected = pytree.tree_map(lambda leaf: leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf, function(*args, **kwargs))
             args, kwargs = fresh()
             with watched() as calls:
                 actual = compiled(*args, **kwargs)
+        if not calls:
+            raise RuntimeError("nothing of the function ran on the device: torch.compile made no graph of it, as of one that computes nothing")
         tensors = lambda tree: [to_array(leaf) for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]  # noqa: E731
         # Of a function that became several programs no single one says how its results round.
         noise = Noise(POLICY.precision, calls[0].program if len(calls) == 1 else None)
