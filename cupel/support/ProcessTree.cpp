@@ -68,7 +68,14 @@ struct KernelEntry {
   char name[];
 };
 
-bool isZombie(pid_t process) {
+void sleepMilliseconds(long milliseconds) {
+  timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  nanosleep(&time, nullptr);
+}
+
+} // namespace
+
+bool hasEnded(pid_t process) {
   char path[64], buffer[512];
   std::snprintf(path, sizeof path, "/proc/%d/stat", int(process));
   Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
@@ -81,13 +88,6 @@ bool isZombie(pid_t process) {
   const char *end = std::strrchr(buffer, ')'); // The name before it may hold anything.
   return !end || (end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X'));
 }
-
-void sleepMilliseconds(long milliseconds) {
-  timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
-  nanosleep(&time, nullptr);
-}
-
-} // namespace
 
 size_t childrenOf(pid_t process, std::span<pid_t> into) {
   char path[64];
@@ -134,7 +134,7 @@ bool killDescendants(pid_t process, int patienceMilliseconds, pid_t spare,
         if (found[i] != spare)
           kill(found[i], signal);
     for (size_t i = 0; i < count; ++i)
-      alive += found[i] != spare && !isZombie(found[i]);
+      alive += found[i] != spare && !hasEnded(found[i]);
     if (!alive)
       return true;
     if (waited >= patienceMilliseconds)

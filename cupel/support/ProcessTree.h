@@ -14,6 +14,9 @@ namespace cupel {
 /// Children of `process`, of all its threads, at most as many as `into` takes; how many were found.
 size_t childrenOf(pid_t process, std::span<pid_t> into);
 
+/// Whether a process has ended: it is gone, or nobody has asked yet how it ended.
+bool hasEnded(pid_t process);
+
 /// All processes below `process`, nearest first, likewise; without those in `leftOut` and what is
 /// below them.
 size_t descendantsOf(pid_t process, std::span<pid_t> into, std::span<const pid_t> leftOut = {});

@@ -81,7 +81,7 @@ def _places(path: str) -> tuple[Path, Path]:
         below, home = Path("url_cache") / url_name(path), _home_cache() / "url_cache" / url_name(path)
     else:
         inner = Path(path)
-        if inner.is_absolute() or ".." in inner.parts:
+        if inner.is_absolute() or ".." in inner.parts or not inner.name:
             raise ValueError(f"{path}: a path below the mirror's root is wanted")
         below, home = PRIVATE / inner, _home_cache() / "lfcache" / inner
     root = _root()
@@ -127,13 +127,24 @@ def _source(path: str) -> str:
 @contextlib.contextmanager
 def _locked(file: Path) -> Iterator[None]:
     """Of several processes that want a file one fetches it, and the others wait for it."""
-    with open(_beside(file, "lock"), "a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _say(f"{file.name}: another process fetches it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    while True:
+        with open(_beside(file, "lock"), "a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                _say(f"{file.name}: another process fetches it")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_at(lock.fileno(), _beside(file, "lock")):
+                yield
+                return
+            # Somebody has removed the file and its lock meanwhile: the next one would lock another.
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
 
 
 def _beside(file: Path, what: str) -> Path:
@@ -175,7 +186,8 @@ def _checked(file: Path, sha256: str) -> Path:
     size = file.stat().st_size
     if record and record.bytes != size:
         raise RuntimeError(f"{file} has {size} bytes, and {record.bytes} were fetched from {record.source}: remove it to have it fetched again")
-    if sha256 and (found := record.sha256 if record else _digest(file)) != sha256.lower():
+    # What is wanted is these very bytes: what was kept of them says nothing of a disk that has lost some since.
+    if sha256 and (found := _digest(file)) != sha256.lower():
         raise RuntimeError(f"{file} has the sha256 {found}, and {sha256} is wanted: remove it to have it fetched again")
     with contextlib.suppress(OSError):
         os.utime(_beside(file, "lock"))
@@ -231,7 +243,7 @@ def _compare(digest: str, wanted: str, promised: str, part: Path) -> None:
 def _fetch_rest(url: str, part: Path) -> str:
     """Completes the part; the checksum that the server promises, or an empty text."""
     begin, validator = _begun(part)
-    request = urllib.request.Request(url, headers={"User-Agent": "cupel", "Accept-Encoding": "identity"})
+    request = urllib.request.Request(urllib.parse.quote(url, safe="%/:=&?~#+!$,;'@()*[]"), headers={"User-Agent": "cupel", "Accept-Encoding": "identity"})
     if begin:
         request.add_header("Range", f"bytes={begin}-")
         request.add_header("If-Range", validator)
@@ -282,12 +294,15 @@ def _agreed(answer: http.client.HTTPResponse, begin: int) -> tuple[int, int | No
     """Where what comes begins, and how long the whole is; a range that was not asked for is an error."""
     length = answer.headers.get("Content-Length")
     size = int(length) if length and length.isdigit() else None
+    if answer.status not in (None, 200, 206):  # None: of a file.
+        raise _Broken(f"the server says {answer.status} {answer.reason}, which brings no file")
     if answer.status != 206:
         return 0, size
     span = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", answer.headers.get("Content-Range", ""))
     if not span or int(span[1]) != begin:
         raise _Broken(f"the server sends the range '{answer.headers.get('Content-Range', '')}', and what begins at {begin} was asked for")
-    return begin, None if span[3] == "*" else int(span[3])
+    # A server that does not know the whole still says where what it sends ends.
+    return begin, int(span[2]) + 1 if span[3] == "*" else int(span[3])
 
 
 def _set_stall_limit(answer: http.client.HTTPResponse) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import hashlib
 import http.server
 import json
@@ -102,6 +103,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.answer(206, len(BODY), Content_Range=f"bytes 0-{len(BODY) - 1}/{len(BODY)}")
         self.wfile.write(BODY)
 
+    def unknown(self) -> None:
+        """A range of a whole that it does not know, and less than it says."""
+        if not self.headers.get("Range"):
+            return self.drop()
+        begin = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        self.answer(206, len(BODY) - begin, Content_Range=f"bytes {begin}-{len(BODY) - 1}/*")
+        self.wfile.write(BODY[begin:begin + 1000])
+        self.close_connection = True
+
+    def empty(self) -> None:
+        self.answer(204, 0)
+
     def slow(self) -> None:
         self.answer()
         for begin in range(0, len(BODY), 1 << 17):
@@ -163,7 +176,8 @@ def test_another_try_mends_it(server: Server, how: str) -> None:
     assert len(server.requests) == 2 and server.requests[1][1] == ""
 
 
-@pytest.mark.parametrize(("how", "says"), [("drop", r"300000 of 1048576 bytes came"), ("lie", "the server promised"), ("busy", "503"), ("missing", "404"), ("elsewhere", "what begins at 300000 was asked for")])
+@pytest.mark.parametrize(("how", "says"), [("drop", r"300000 of 1048576 bytes came"), ("lie", "the server promised"), ("busy", "503"), ("missing", "404"), ("elsewhere", "what begins at 300000 was asked for"),
+                                           ("unknown", "of 1048576 bytes came"), ("empty", "204 .*brings no file")])
 def test_what_stays_wrong_leaves_no_file(server: Server, caches: pathlib.Path, how: str, says: str) -> None:
     url = f"{server.url}/always-{how}/a"
     if how == "drop":
@@ -188,6 +202,55 @@ def test_a_wrong_checksum_is_an_error(server: Server, caches: pathlib.Path) -> N
     path.write_bytes(BODY[:-1])
     with pytest.raises(RuntimeError, match="has 1048575 bytes, and 1048576 were fetched"):
         get_file(f"{server.url}/good/a")
+
+
+def test_a_checksum_is_that_of_the_bytes_that_are_there(server: Server) -> None:
+    path = get_file(f"{server.url}/good/a", sha256=SHA)
+    path.write_bytes(bytes(len(BODY)))
+    with pytest.raises(RuntimeError, match="is wanted: remove it"):
+        get_file(f"{server.url}/good/a", sha256=SHA)
+
+
+def test_addresses_may_be_in_any_script(server: Server) -> None:
+    assert get_file(f"{server.url}/good/gewichte für alle.bin").read_bytes() == BODY
+    assert server.requests[0][0] == "/good/gewichte%20f%C3%BCr%20alle.bin"
+    assert get_file(f"{server.url}/good/a%20b?x=1&y=[2]").read_bytes() == BODY
+    assert server.requests[1][0] == "/good/a%20b?x=1&y=[2]"
+
+
+def test_a_lock_that_was_removed_is_nobodys(server: Server, caches: pathlib.Path) -> None:
+    """One waits for the lock while another removes the file and the lock with it: a third must not fetch beside it."""
+    url = f"{server.url}/slow/a"
+    lock = caches / "root/url_cache" / f".{files.url_name(url)}.lock"
+    lock.parent.mkdir(parents=True)
+    with open(lock, "a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        waiting = start(url)
+        deadline = time.monotonic() + 60
+        while f" {lock.stat().st_ino} " not in "".join(line.replace(":", " ") for line in pathlib.Path("/proc/locks").read_text().splitlines(True) if "->" in line):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        lock.unlink()
+    last = start(url)
+    assert {one.communicate(timeout=60)[0].strip() for one in (waiting, last)} == {str(lock.parent / files.url_name(url))}
+    assert len(server.requests) == 1, server.requests
+
+
+def test_a_full_disk_is_told_and_gone_on_with(server: Server, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount")
+    try:
+        monkeypatch.setenv("LOCAL_LF_CACHE", str(small))
+        with pytest.raises(RuntimeError, match="Failed to download .*No space left on device"):
+            get_file(f"{server.url}/good/a")
+        assert not any(path.name.endswith("_a") and not path.name.startswith(".") for path in small.rglob("*"))
+        subprocess.run(["mount", "-o", "remount,size=4m", small], check=True)
+        assert get_file(f"{server.url}/good/a").read_bytes() == BODY
+        assert [asked for _, asked in server.requests][0] == "" and server.requests[1][1].startswith("bytes="), server.requests
+    finally:
+        subprocess.run(["umount", small], check=True)
 
 
 def test_nobody_there_is_told(caches: pathlib.Path) -> None:

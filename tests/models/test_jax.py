@@ -48,10 +48,10 @@ def test_inference_passes_against_jax(ran: dict[str, dict], name: str) -> None:
 
 @pytest.mark.parametrize(("name", "results"), [(LINEN, 14), (NNX, 29)])
 def test_training_compares_the_whole_gradient_tree(ran: dict[str, dict], name: str, results: int) -> None:
-    """The output, and a gradient of every float that goes in: parameters, running statistics, pictures."""
+    """A gradient of every float that goes in (parameters, running statistics, pictures), then the output: (backward, forward)."""
     test = ran[f"{name}-single_device-training"]
     assert test["outcome"] == "passed" and len(test["comparisons"]) == results, test
-    assert test["comparisons"][0]["sentence"].startswith("[output") and test["comparisons"][-1]["sentence"].startswith("[gradient of "), test["comparisons"]
+    assert all(one["sentence"].startswith("[gradient of ") for one in test["comparisons"][:-1]) and test["comparisons"][-1]["sentence"].startswith("[output]"), test["comparisons"]
 
 
 @pytest.mark.parametrize(("name", "how"), MESHES)
@@ -59,6 +59,20 @@ def test_a_mesh_gives_every_chip_the_whole_result(ran: dict[str, dict], name: st
     test = ran[f"{name}-{how}-inference"]
     assert test["outcome"] == "passed" and len(test["comparisons"]) == 2, test
     assert test["notes"]["expectation"] == "JAX on 2 CPU devices, float32", test
+
+
+def test_specs_are_those_of_the_arguments() -> None:
+    jax = pytest.importorskip("jax")
+    from cupel.worker.jax_calls import _specs_of_arguments
+    from cupel.worker.loaders import LoaderError
+
+    whole, split = jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("X")
+    values = [{"a": np.zeros(4), "b": [np.zeros((4, 2)), np.float32(1)]}, np.zeros(4)]
+    assert _specs_of_arguments(values, (split, whole)) == [{"a": split, "b": [split, whole]}, whole]
+    assert _specs_of_arguments(values, (split,)) == [{"a": split, "b": [split, whole]}, split]
+    for wrong in ((), (split, split, whole)):
+        with pytest.raises(LoaderError, match=f"gives {len(wrong)} specs for 2 arguments"):
+            _specs_of_arguments(values, wrong)
 
 
 def test_one_chip_runs_no_mesh(tmp_path: pathlib.Path) -> None:

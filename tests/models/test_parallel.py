@@ -55,6 +55,8 @@ def test_specs_are_checked() -> None:
     for spec, message in (((None, None, "model"), "rank 2"), (("colour",), "has no axis 'colour'"), (("model", "model"), "twice")):
         with pytest.raises(BadSpec, match=message):
             axes_of(spec, 2, mesh)
+    with pytest.raises(BadSpec, match="two axes of one name"):
+        Mesh.of((2, 2), ("model", "model"))
     layer = torch.nn.Linear(3, 4)
     placement = Placement(mesh)
     with pytest.raises(BadSpec, match="none of the model's"):

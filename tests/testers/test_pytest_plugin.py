@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
+import tomllib
+
 TEST = """
 import pytest, torch
 from cupel.testing import run_op_test
@@ -58,3 +61,8 @@ def test_a_mark_without_request_fails(pytester):
     result = run(pytester, mark='@pytest.mark.filecheck(["gelu.stablehlo.mlir"])', request=False, patterns={"gelu.stablehlo.mlir": "// CHECK: gelu\n"})
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*pass request=request*"])
+
+
+def test_an_installed_plugin_may_be_named_in_a_conftest_too():
+    entries = tomllib.loads((pathlib.Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
+    assert entries and all(name == module for name, module in entries.items()), "pytest refuses a module that it knows under another name"

@@ -123,6 +123,7 @@ TEST_F(Faults, WhatTheWorkerKeepsIsNoLeftover) {
     EXPECT_EQ(record.outcome, Outcome::Passed) << record.message;
   EXPECT_FALSE(outcome.records[0].notes.contains("left_running"));
   EXPECT_TRUE(outcome.records[2].notes.contains("left_running"));
+  EXPECT_FALSE(outcome.records[3].notes.contains("left_running")) << "the one before left it";
   EXPECT_TRUE(isGone(other));
   EXPECT_TRUE(isGone(mark)) << "it goes with its worker";
 }

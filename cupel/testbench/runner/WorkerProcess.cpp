@@ -258,12 +258,15 @@ void WorkerProcess::destroy() {
 }
 
 size_t WorkerProcess::endStragglers(const std::vector<pid_t> &kept) {
-  std::array<pid_t, 64> found;
+  std::array<pid_t, 4096> found;
   size_t count = 0;
   for (pid_t parent : {guard, workerProcess}) {
     size_t children = childrenOf(parent, found);
+    // A worker may never ask how a child ended: one that was ended after an earlier test is no
+    // leftover of this one.
     for (size_t i = 0; i < children; ++i)
-      count += found[i] != workerProcess && !std::ranges::count(kept, found[i]);
+      count += found[i] != workerProcess && !std::ranges::count(kept, found[i]) &&
+               !hasEnded(found[i]);
   }
   if (count)
     killDescendants(guard, 200, workerProcess, kept);

@@ -1,9 +1,12 @@
 #include "cupel/testbench/worker/Prepared.h"
 
 #include "cupel/ir/portable/PrintProgram.h"
+#include "cupel/pjrt/host/CompileOptions.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/support/Version.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 
+#include <fmt/format.h>
 #include <mlir/IR/BuiltinOps.h>
 
 namespace cupel::testbench::worker {
@@ -36,6 +39,26 @@ workload::Workload workloadFor(const Request &request, std::string frontend) {
   if (request.item.expectation.enableWeightBfp8Conversion.value_or(false))
     workload.options.flags.emplace_back("experimental_weight_dtype", std::string("bfp_bf8"));
   return workload;
+}
+
+std::string overrule(Prepared &prepared, std::string_view device) {
+  runtime::DeviceName named = runtime::DeviceName::parse(device);
+  auto isNamed = [&](const auto &flag) {
+    return !named.option(flag.first).empty() ||
+           !named.option(std::string(pjrt::kCompilePrefix) + flag.first).empty();
+  };
+  std::string told;
+  for (const auto &flag : prepared.workload.options.flags)
+    if (isNamed(flag))
+      std::visit(
+          [&](const auto &value) {
+            told += fmt::format("{}{}={}", told.empty() ? "" : ", ", flag.first, value);
+          },
+          flag.second);
+  std::erase_if(prepared.workload.options.flags, isNamed);
+  if (prepared.read)
+    std::erase_if(prepared.read->program.flags, isNamed);
+  return told;
 }
 
 std::string placeOf(const Request &request) {

@@ -40,6 +40,10 @@ struct Prepared {
 /// A workload that says of which test it is, without program and values.
 workload::Workload workloadFor(const Request &request, std::string frontend);
 
+/// Takes away what the test asks of the device's compiler and the device's name says as well: whoever
+/// names an option for a run means it for every test. Gives what was taken away, as NAME=VALUE.
+std::string overrule(Prepared &prepared, std::string_view device);
+
 /// Where the test's file lies; messages name it as the user did.
 std::string placeOf(const Request &request);
 

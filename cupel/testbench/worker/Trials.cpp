@@ -57,6 +57,8 @@ Result<Device *> Trials::device(const std::string &name) {
 
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
+  if (std::string overruled = overrule(prepared, request.device); !overruled.empty())
+    record.notes["overruled"] = overruled + ", which the run itself sets";
   std::string asked; // Of the device's compiler, by the test itself.
   for (const auto &[name, value] : prepared.workload.options.flags)
     std::visit([&, &flag = name](const auto &v) { asked += fmt::format("{}{}={}", asked.empty() ? "" : ", ", flag, v); },

@@ -162,6 +162,8 @@ class TorchModelTester(FrameworkModelTester):
         from cupel.torch import backend
         from cupel.torch.arrays import to_array
         from cupel.torch.backend import watched
+        from cupel.torch.model_state import ModelState, settled
+        from cupel.torch.structure import replaced
         from cupel.worker.instructions import settle_once
 
         settle_once()
@@ -175,7 +177,7 @@ class TorchModelTester(FrameworkModelTester):
         forward, args, kwargs = self._forward()
 
         def fresh() -> Any:
-            return pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (args, kwargs))
+            return replaced((args, kwargs), lambda tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad))
 
         def once(call: Callable[..., Any]) -> list[Any]:
             torch.manual_seed(0)
@@ -193,13 +195,19 @@ class TorchModelTester(FrameworkModelTester):
             return [*grads.values(), output.detach()]
 
         self._none_grads: list[list[str]] = []
-        expected = once(forward)
+        before = ModelState(model)
+        # Copies: a model may give tensors that it keeps, and the device must not write to what is expected.
+        expected = [one.detach().clone() for one in once(forward)]
+        state, _ = settled(before, model, lambda: once(forward), expected)
+        state.put_back()
         torch._dynamo.reset()
         compiled = torch.compile(forward, backend=lambda module, examples: backend(module, examples, options=options), dynamic=False)
         with watched() as calls:
             actual = once(compiled)
-        if training and self._none_grads[0] != self._none_grads[1]:
-            raise AssertionError(f"CPU and device have different None grad parameters: {self._none_grads[0]} and {self._none_grads[1]}")
+        if not calls:
+            raise RuntimeError("nothing of the model ran on the device: torch.compile made no graph of it (TORCH_LOGS=graph_breaks says why)")
+        if training and self._none_grads[0] != self._none_grads[-1]:
+            raise AssertionError(f"CPU and device have different None grad parameters: {self._none_grads[0]} and {self._none_grads[-1]}")
         # Of a model that became several programs no single one says how its results round.
         noise = Noise(POLICY.precision_with(self._compiler_config), calls[0].program if len(calls) == 1 and not training else None)
         return [to_array(one) for one in actual], [to_array(one) for one in expected], noise

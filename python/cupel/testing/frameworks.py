@@ -143,7 +143,8 @@ class TorchRunner:
         compiled = torch.compile(function, backend=lambda module, examples: backend(module, examples, options=options), fullgraph=True)
         with torch.no_grad():
             args, kwargs = fresh()
-            expected = function(*args, **kwargs)
+            # Copies: a function may give what it keeps, and the device must not write to what is expected.
+            expected = pytree.tree_map(lambda leaf: leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf, function(*args, **kwargs))
             args, kwargs = fresh()
             with watched() as calls:
                 actual = compiled(*args, **kwargs)

@@ -99,6 +99,8 @@ class ModelTester:
         self.failure: Exception | None = None
         self.achieved: list[str] = []
         self._golden: Any = None
+        self._state: Any = None  # What every run begins with, of a model that keeps something.
+        self._was_run = False
         self.framework_model = self._load_model()
         self.inputs = self._load_inputs()
         self._set_mode()
@@ -155,7 +157,9 @@ class ModelTester:
         config.apply_environment_overrides()
         config.warn_of_ignored()
         golden = self._run_golden()
+        self._was_run = True
         if not on_device:
+            self.verification.remarks.append("on_device=False: nothing ran on the device, and nothing was compared")
             return golden
         try:
             return self._test_on_device(golden, assert_eval_token_mismatch)
@@ -211,13 +215,19 @@ class ModelTester:
         return model(self.inputs)
 
     def _outputs_of(self, model: Callable[..., Any]) -> Any:
-        """One run: its outputs, or the gradient of its input."""
+        """One run: its outputs, or the gradient of its input. The model gets copies of its inputs: what it writes to them is no part of the next run."""
         import torch
 
-        if self.mode == "eval":
-            with torch.no_grad():
-                return self._call(model)
+        from cupel.torch.structure import replaced
+
         inputs = self.inputs
+        if self.mode == "eval":
+            self.inputs = replaced(inputs, lambda tensor: tensor.detach().clone())
+            try:
+                with torch.no_grad():
+                    return self._call(model)
+            finally:
+                self.inputs = inputs
         if not isinstance(inputs, torch.Tensor):
             raise ValueError("train: the input must be one tensor")
         torch.manual_seed(99)
@@ -235,9 +245,29 @@ class ModelTester:
                 self.framework_model.zero_grad()
 
     def _run_golden(self) -> Any:
+        import torch
+
+        from cupel.torch.model_state import ModelState, settled
+        from cupel.torch.structure import replaced
+
         if self._golden is None:
-            self._golden = self._outputs_of(self.framework_model)
+            model = self.framework_model
+            before = ModelState(model) if isinstance(model, torch.nn.Module) else None
+            # A model may give tensors that it keeps: what the device writes to them must not become what was expected.
+            self._golden = replaced(self._outputs_of(model), lambda tensor: tensor.detach().clone())
+            if before is not None:
+                self._state, _ = settled(before, model, lambda: self._tensors_of(self._outputs_of(model)), self._tensors_of(self._golden))
         return self._golden
+
+    def _tensors_of(self, outputs: Any) -> list[Any]:
+        import torch
+
+        return [one for one in self._extract_outputs(outputs) if isinstance(one, torch.Tensor)]
+
+    def _begin(self) -> None:
+        """Every run begins as the golden one did."""
+        if self._state is not None:
+            self._state.put_back()
 
     def _options(self, ordinal: int, folder: Path | None = None) -> dict[str, Any]:
         plugin, _, options = POLICY.device.partition("?")
@@ -256,6 +286,7 @@ class ModelTester:
         from cupel.torch.backend import watched
 
         config = self.compiler_config
+        self._begin()
         with tempfile.TemporaryDirectory(prefix="cupel-stages-") as folder:
             keeps = bool(config.save_mlir_override or config.dump_info or config.dump_debug)
             backend = backend_for(config.compile_depth, self._options(ordinal, Path(folder) if keeps else None), self._achieve)
@@ -270,6 +301,8 @@ class ModelTester:
             finally:
                 if forward is not None:
                     model.forward = forward
+            if config.compile_depth is CompileDepth.EXECUTE and not calls and self._tensors_of(self._golden):
+                raise RuntimeError("nothing of the model ran on the device: torch.compile made no graph of it (TORCH_LOGS=graph_breaks says why)")
             if config.save_mlir_override:
                 save_stages(Path(folder), config, self.model_name)
             if config.dump_info or config.dump_debug:
@@ -285,6 +318,7 @@ class ModelTester:
         from cupel.testing.op_tables import make_table
         from cupel.testing.torch_depths import save_graphs
 
+        self._begin()
         with tempfile.TemporaryDirectory(prefix="cupel-graphs-") as folder:
             save_graphs(self.framework_model, self._outputs_of, Path(folder), self.model_name)
             return make_table(Path(folder), self.compiler_config, self.model_name, self.model_group)
@@ -354,6 +388,9 @@ class ModelTester:
         if self.relative_atol is not None:
             finite = expected.detach().float().abs().nan_to_num(0.0)
             limit = self.relative_atol * (float(finite.max()) if finite.numel() else 0.0)
+        # The correlation is that of elements that are numbers on both sides, and says nothing of the others.
+        if not math.isfinite(atol) and not self.assert_atol and self.assert_pcc:
+            found.complaints.append(f"output {i}: NaN or infinity stands where it is not expected; PCC of the rest is {pcc}")
         if pcc is not None and not pcc >= self.required_pcc:
             (found.complaints if self.assert_pcc else found.remarks).append(f"output {i}: PCC is {pcc:.6g}, required is {self.required_pcc}")
         if not atol <= (limit or 0.0):
@@ -383,6 +420,8 @@ class ModelTester:
 
     def finalize(self) -> None:
         """Writes the properties of the report, then fails the test if something was wrong."""
+        if not self._was_run and self.failure is None:
+            self.failure = RuntimeError("test_model() was not called: nothing was compared")
         for name, value in (("model_name", self.model_name), ("frontend", "cupel"), ("owner", OWNER), ("group", self.model_group),
                             ("config.compiler_config", {key: value for key, value in self.compiler_config.to_dict().items() if key not in ("unique_ops", "stable_hlo_ops")}),
                             ("tags", self.tags())):

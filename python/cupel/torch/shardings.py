@@ -35,6 +35,8 @@ class Mesh:
     def of(shape: Sequence[int], names: Sequence[str | None]) -> Mesh:
         if len(shape) != len(names) or not shape or any(size < 1 for size in shape):
             raise BadSpec(f"a mesh of the shape {tuple(shape)} does not have the axes {tuple(names)}")
+        if len({*names} - {None}) + [*names].count(None) != len(names):
+            raise BadSpec(f"a mesh has two axes of one name: {tuple(names)}")
         return Mesh(tuple((name if name is not None else f"axis_{i}", int(size)) for i, (size, name) in enumerate(zip(shape, names, strict=True))))
 
     @property

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ _LIMIT = 2 << 30
 _MARK = b"\ncupel1:"
 _TAIL = len(_MARK) + 64
 _SHIFTS = {"K": 10, "M": 20, "G": 30}
+
+is_trusted: Callable[[], bool] = lambda: True  # noqa: E731
+"""Whether frameworks are what they were: what one computed with functions that a loader replaced is no other model's result (patches.py sets it)."""
 
 
 @dataclass
@@ -116,7 +119,7 @@ class GoldenCache:
 
     def find(self, key: str) -> Entry | None:
         """What was kept under this key; used now, so it stays longer."""
-        if not self.is_on or not key:
+        if not self.is_on or not key or not is_trusted():
             return None
         path = self._path(key)
         try:
@@ -133,7 +136,7 @@ class GoldenCache:
 
     def keep(self, key: str, facts: Mapping[str, Any], values: Sequence[Value]) -> None:
         """Complete or not at all; more than a quarter of the limit is not kept."""
-        if not self.is_on or not key or sum(memoryview(value.data).nbytes for value in values) > self._limit // 4:
+        if not self.is_on or not key or not is_trusted() or sum(memoryview(value.data).nbytes for value in values) > self._limit // 4:
             return
         try:
             body = _packed(facts, values)

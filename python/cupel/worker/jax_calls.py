@@ -163,7 +163,18 @@ def _spec_of(value: Any, spec: Any) -> Any:
     """Rank-0 values are whole everywhere, whatever a rule says."""
     from jax.sharding import PartitionSpec
 
-    return PartitionSpec() if getattr(value, "ndim", None) == 0 else spec
+    return spec if getattr(value, "ndim", 0) else PartitionSpec()
+
+
+def _specs_of_arguments(values: list[Any], given: tuple[Any, ...]) -> list[Any]:
+    """For each argument a tree like it: a loader gives a spec an argument, or one for all of them, and a spec of a container holds for all that is in it."""
+    import jax
+
+    if len(given) not in (1, len(values)):
+        raise LoaderError("no_partition_specs", f"get_input_activations_partition_spec gives {len(given)} specs for {len(values)} arguments")
+    specs = given if len(given) == len(values) else given * len(values)
+    return [jax.tree_util.tree_map(lambda leaf, spec=spec: _spec_of(leaf, spec), value) if isinstance(spec, jax.sharding.PartitionSpec) else spec
+            for value, spec in zip(values, specs, strict=True)]
 
 
 def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: str, mesh: Any) -> Call:
@@ -174,7 +185,8 @@ def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: st
     _need(loader, "get_input_activations_partition_spec", "load_parameters_partition_spec")
     is_training, kind = run_mode == "training", kind_of(model)
     member = _parallelism(parallelism)
-    input_specs = tuple(loader.get_input_activations_partition_spec(mesh, axis_name=AXIS, parallelism=member))
+    input_specs = loader.get_input_activations_partition_spec(mesh, axis_name=AXIS, parallelism=member)
+    input_specs = (input_specs,) if isinstance(input_specs, PartitionSpec) else tuple(input_specs)
     common = {"model_for_multichip": model, "cpu_mesh": mesh, "input_activations_partition_specs": input_specs, "inputs": inputs}
     parameter_specs = call_named(loader.load_parameters_partition_spec, parallelism=member, **common)
     if hasattr(loader, "load_parameters"):
@@ -189,9 +201,7 @@ def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: st
     parameter_specs = jax.tree_util.tree_unflatten(structure, [_spec_of(value, spec) for value, spec in zip(flat, given, strict=True)])
     positional, named = _as_arguments(inputs)
     own = call_named(loader.get_forward_method_kwargs, train=is_training, run_mode=run_mode) if hasattr(loader, "get_forward_method_kwargs") else _flags(type(model).__call__, is_training)
-    # A loader gives a spec an argument, or one for all of them.
-    values = [*positional, *named.values()]
-    each = list(input_specs) if len(input_specs) == len(values) else [input_specs[0]] * len(values)
+    each = _specs_of_arguments([*positional, *named.values()], input_specs)
     positional_specs, named_specs = tuple(each[:len(positional)]), dict(zip(named, each[len(positional):], strict=True))
     if kind == "nnx":
         forward = _nnx_forward(model)

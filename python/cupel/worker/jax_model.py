@@ -16,7 +16,6 @@ import numpy as np
 from cupel.worker.model import REMEMBERED, ModelTest, StepFailed
 
 _CPU_DEVICES = 8
-_RESTORED = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_dtype_promotion", "jax_threefry_partitionable", "jax_default_prng_impl", "jax_debug_nans")
 
 
 def _start_jax(chips: int) -> Any:
@@ -35,12 +34,13 @@ def _start_jax(chips: int) -> Any:
 
 @contextlib.contextmanager
 def _restored_configuration(jax: Any) -> Iterator[None]:
-    known = {name: getattr(jax.config, name) for name in _RESTORED if hasattr(jax.config, name)}
+    """A loader may have set any of them; the next one meets them as they were."""
+    known = dict(jax.config.values)
     try:
         yield
     finally:
         for name, value in known.items():
-            if getattr(jax.config, name) != value:
+            if jax.config.values.get(name) != value:
                 jax.config.update(name, value)
         jax.clear_caches()
 

@@ -1,7 +1,7 @@
 """A call of a JAX model as a program: arrays in, arrays out; traced once, computed by JAX on the CPU and lowered to StableHLO for a device.
 
-What is no array among the arguments is fixed. Inference gives the results of the call, training the results and the gradients of
-everything that is a float. On a mesh the values are those pieces that each device has.
+What is no array among the arguments is fixed. Inference gives the results of the call, training the gradients of
+everything that is a float and the results. On a mesh the values are those pieces that each device has.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def inference(call: Call) -> Program:
 
 
 def training(call: Call, forward: Callable[[tuple[Any, ...], dict[str, Any]], Any]) -> Program:
-    """Results first, then a gradient of every float among parameters and arguments, for output gradients drawn from [0, 1)."""
+    """A gradient of every float among parameters and arguments for output gradients drawn from [0, 1), then the results: backward comes before forward, as in the record of any training test."""
     arrays, names, specs, rebuilt = _flatten(call)
     floats = [i for i, value in enumerate(arrays) if not _is_key(value) and jax.numpy.issubdtype(value.dtype, jax.numpy.inexact)]
 
@@ -111,9 +111,9 @@ def training(call: Call, forward: Callable[[tuple[Any, ...], dict[str, Any]], An
             return [found[i] for i in used], found
 
         _, pullback, found = jax.vjp(differentiable, *[given[i] for i in floats], has_aux=True)
-        return [*found, *pullback(gradients)]
+        return [*pullback(gradients), *found]
 
-    result_names = [f"output {i}" if len(shapes) > 1 else "output" for i in range(len(shapes))] + [f"gradient of {names[i]}" for i in floats]
+    result_names = [f"gradient of {names[i]}" for i in floats] + [f"output {i}" if len(shapes) > 1 else "output" for i in range(len(shapes))]
     program = Program(function, arrays + drawn, names + [f"gradient of output {i}" for i in used], result_names)
     from jax.sharding import PartitionSpec
 

@@ -220,6 +220,8 @@ def _memory_note(facts: Mapping[str, Any]) -> str:
 class ModelTest:
     """One test from its request to its workload folders."""
 
+    framework = "pytorch"
+
     def __init__(self, request: Request, enter_stage: Callable[[str], None]):
         self.request = request
         self.loader_file = Path(request.loader)
@@ -251,9 +253,11 @@ class ModelTest:
 
     def _open_loader(self) -> Any:
         """The loader of the test's variant."""
+        from cupel.worker.patches import watched
         from cupel.worker.seeds import seed_all
 
         request = self.request
+        watched().expect(self.framework)
         seed_all(request.seed)
         with self.steps.step("import", "loader_import", "the loader cannot be imported"):
             loader_class = import_class(self.root, self.loader_file, self.loader_class)

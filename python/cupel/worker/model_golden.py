@@ -14,7 +14,7 @@ import torch
 
 from cupel.torch.captured import Capture, Graph, capture, exported, one_line
 from cupel.torch.captured_training import capture_training, joint
-from cupel.torch.model_state import ModelState, same_bits
+from cupel.torch.model_state import ModelState, settled
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
@@ -72,26 +72,11 @@ def plain_encoders() -> Iterator[None]:
         torch.backends.mha.set_fastpath_enabled(before)
 
 
-def _same(results: list[torch.Tensor], expected: list[torch.Tensor]) -> bool:
-    return len(results) == len(expected) and all(same_bits(one, other) for one, other in zip(results, expected))
-
-
 def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again: Callable[[], list[torch.Tensor]], expected: list[torch.Tensor]) -> dict[str, Any]:
-    """Decides what state the model is captured from, behind the run that gave `expected`.
-
-    Most models that changed have only prepared something, and give the same again: they are left as they are. Of others every run begins as the first one did.
-    """
-    if before.is_as_it_was():
-        flat.begin = before.put_back
-        return {}
-    prepared = ModelState(model)
-    if _same(again(), expected):
-        prepared.put_back()
-        flat.begin = prepared.put_back
-        return {}
-    before.put_back()
-    flat.begin = before.put_back
-    return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"}
+    """Decides what state the model is captured from."""
+    begins, is_first = settled(before, model, again, expected)
+    flat.begin = begins.put_back
+    return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"} if is_first else {}
 
 
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:

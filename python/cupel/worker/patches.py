@@ -1,13 +1,15 @@
-"""Functions of torch and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
+"""Functions of frameworks and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
 
-A worker that finds any begins again once the test is over (serve.py), so that every model meets the torch that it would meet alone. Never puts
-anything back: a library that was imported once would not replace it a second time.
+A worker that finds any begins again once the test is over (serve.py), so that every model meets the framework that it would meet alone; until then no golden result is
+remembered or recalled. Never puts anything back: a library that was imported once would not replace it a second time.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import copy
+import importlib
 import inspect
 import json
 import os
@@ -17,26 +19,61 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import torch
+
+from cupel.worker import golden_cache
 
 
 def _places() -> Iterator[tuple[str, Any]]:
     yield from (("torch", torch), ("torch.Tensor", torch.Tensor), ("torch.nn.functional", torch.nn.functional), ("torch.nn.init", torch.nn.init),
                 ("torch.nn.Module", torch.nn.Module), ("torch.linalg", torch.linalg), ("torch.fft", torch.fft))
-    for name, kind in vars(torch.nn).items():
-        if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and kind is not torch.nn.Module:
-            yield f"torch.nn.{name}", kind
-    yield from ((module.__name__, module) for module in (builtins, copy, inspect, json, os, random, time))
+    yield from _classes("torch.nn", torch.nn, torch.nn.Module)
+    yield from ((module.__name__, module) for module in (builtins, copy, inspect, json, numpy, numpy.linalg, os, random, time))
+
+
+def _classes(name: str, module: types.ModuleType, base: type) -> Iterator[tuple[str, Any]]:
+    yield from ((f"{name}.{one}", kind) for one, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, base) and kind is not base)
+
+
+# By the framework of a test, what else its golden results come from. They are imported before its first loader: afterwards nobody knows what they were.
+_MODULES = {"jax": ("jax", "jax.numpy", "jax.numpy.linalg", "jax.lax", "jax.nn", "jax.nn.initializers", "jax.random", "jax.scipy.special", "flax.nnx", "flax.linen"),
+            "onnx": ("onnx", "onnx.helper", "onnx.numpy_helper", "onnxruntime")}
+
+
+def _places_of(framework: str) -> Iterator[tuple[str, Any]]:
+    for name in _MODULES.get(framework, ()):
+        with contextlib.suppress(Exception):  # Not installed, or broken: whoever needs it says so.
+            module = importlib.import_module(name)
+            yield name, module
+            if isinstance(base := getattr(module, "Module", None), type):  # Of flax.
+                yield f"{name}.Module", base
+                yield from _classes(name, module, base)
+            if isinstance(session := getattr(module, "InferenceSession", None), type):
+                yield from ((f"{name}.{one.__name__}", one) for one in session.__mro__ if one.__module__.startswith("onnxruntime"))
 
 
 def _functions(place: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(place).items() if callable(value) or isinstance(value, (staticmethod, classmethod, property))}
 
 
-def _is_torchs(value: Any) -> bool:
-    """What torch itself puts there, as its compiler does when it is first used."""
+def _said(value: Any) -> tuple[str, str]:
+    """What a function says of itself: its module and its name."""
     inner = getattr(value, "__func__", getattr(value, "fget", value))
-    return isinstance(inner, (types.BuiltinFunctionType, types.ModuleType)) or str(getattr(inner, "__module__", "")).partition(".")[0] in ("torch", "")
+    return str(getattr(inner, "__module__", "")), str(getattr(inner, "__qualname__", ""))
+
+
+def _is_their_own(before: Any, now: Any) -> bool:
+    """What a framework itself puts there when it is first used: the same function wrapped, or one of torch's compiler's. Another function of the framework is none of that."""
+    return isinstance(now, types.ModuleType) or (_said(now) == _said(before) and _said(now) != ("", "")) or _said(now)[0].startswith("torch._dynamo")
+
+
+def _newly_hiding(place: Any, functions: dict[str, Any]) -> list[str]:
+    """Of a class, what it had from another one and has itself now."""
+    if not isinstance(place, type):
+        return []
+    return [one for one, value in vars(place).items() if one not in functions and callable(value)
+            and (inherited := next((vars(base)[one] for base in place.__mro__[1:] if one in vars(base)), None)) is not None and not _is_their_own(inherited, value)]
 
 
 def _kernels() -> set[str]:
@@ -45,16 +82,36 @@ def _kernels() -> set[str]:
 
 
 class AsItWas:
-    """What functions of torch and Python are when it is made."""
+    """What functions of torch and Python are when it is made, and those of other frameworks when they are first asked for."""
 
     def __init__(self) -> None:
         self._known = [(name, place, _functions(place)) for name, place in _places()]
+        self._frameworks: set[str] = set()
         self._kernels = _kernels()
 
+    def expect(self, framework: str) -> None:
+        """A test of this framework is next."""
+        if framework not in self._frameworks:
+            self._frameworks.add(framework)
+            self._known += [(name, place, _functions(place)) for name, place in _places_of(framework)]
+
     def replaced(self) -> list[str]:
-        """The names of functions that are others now, and not by torch's own doing."""
+        """The names of functions that are others now, and not by their framework's own doing."""
         found = []
         for name, place, functions in self._known:
             now = vars(place)
-            found += [f"{name}.{one}" for one, value in functions.items() if now.get(one) is not value and not _is_torchs(now.get(one))]
-        return sorted([*found, *(_kernels() - self._kernels)])
+            found += [f"{name}.{one}" for one, value in functions.items() if now.get(one) is not value and not _is_their_own(value, now.get(one))]
+            found += [f"{name}.{one}" for one in _newly_hiding(place, functions)]
+        return sorted({*found, *(_kernels() - self._kernels)})
+
+
+_watched: AsItWas | None = None
+
+
+def watched() -> AsItWas:
+    """That of this process; made before its first loader is imported."""
+    global _watched
+    if _watched is None:
+        _watched = known = AsItWas()
+        golden_cache.is_trusted = lambda: not known.replaced()
+    return _watched

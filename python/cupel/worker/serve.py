@@ -137,7 +137,7 @@ def main(arguments: list[str]) -> int:
     environment = dict(os.environ)
     if os.environ.pop(_GREETED, None) is None:
         connection.send("hello", hello)
-    as_it_was: Any = None  # Of torch and Python, before the first loader.
+    as_it_was: Any = None  # Of frameworks and Python, before the first loader.
     while (request := connection.receive()) is not None:
         (kind, number, *_), body = request
 
@@ -162,9 +162,9 @@ def main(arguments: list[str]) -> int:
             elif kind == "test" and "model_path" in body:
                 _complete_torch()
                 from cupel.worker.model import run_test
-                from cupel.worker.patches import AsItWas
+                from cupel.worker.patches import watched
 
-                as_it_was = as_it_was or AsItWas()
+                as_it_was = watched()
                 result = run_test(body, enter_stage)
             else:
                 result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
