@@ -15,11 +15,19 @@ struct Work {
   Spatial output;
   const float *weights;
   const float *zeros; // For padding that has to be multiplied, else null.
-  const float *input; // From `firstLine` on, whose pixels are `pitch` apart.
+  const void *input; // From `firstLine` on, whose pixels are `pitch` apart.
   int64_t firstLine, pitch;
   int64_t ldc;
   const float *bias;    // Or null.
   const Finish *finish; // Or null.
+  bool isNarrow = false; // The input is in bf16, else in f32.
+
+  /// Element `index` behind one of the input.
+  const void *behind(const void *element, int64_t index) const {
+    if (isNarrow)
+      return static_cast<const uint16_t *>(element) + index;
+    return static_cast<const float *>(element) + index;
+  }
 };
 
 const float *from(const float *columns, int64_t first) { return columns ? columns + first : nullptr; }
@@ -31,8 +39,8 @@ public:
       : work(work), shape(work.shape), pixel(pixelOf(work.output, index * work.output[2])),
         c(c), row(index * work.output[2]) {
     int64_t most = shape.kernel[0] * shape.kernel[1];
-    starts = frame.take<const float *>(most);
-    moved = frame.take<const float *>(most);
+    starts = frame.take<const void *>(most);
+    moved = frame.take<const void *>(most);
     weights = frame.take<const float *>(most);
     movedWeights = frame.take<const float *>(most);
     for (int64_t z = 0; z < shape.kernel[0]; ++z)
@@ -42,7 +50,7 @@ public:
         if (fromZ < 0 || fromY < 0)
           continue;
         int64_t line = (pixel.image * shape.input[0] + fromZ) * shape.input[1] + fromY;
-        starts[lines] = work.input + (line - work.firstLine) * shape.input[2] * work.pitch;
+        starts[lines] = work.behind(work.input, (line - work.firstLine) * shape.input[2] * work.pitch);
         weights[lines++] =
             work.weights + (z * shape.kernel[1] + y) * shape.kernel[2] * shape.inputChannels;
       }
@@ -71,7 +79,8 @@ public:
   void computeTapByTap(int64_t first, int64_t count, int64_t channelPlace) {
     ScratchFrame frame;
     int64_t channels = shape.inputChannels, taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
-    auto **inputs = frame.take<const float *>(taps), **factors = frame.take<const float *>(taps);
+    auto **inputs = frame.take<const void *>(taps);
+    auto **factors = frame.take<const float *>(taps);
     for (int64_t x = 0; x < work.output[2]; ++x) {
       int64_t used = 0;
       for (int64_t tap = 0; tap < taps; ++tap) {
@@ -86,11 +95,11 @@ public:
         if (!isInside && !work.zeros)
           continue;
         place -= work.firstLine * shape.input[2];
-        inputs[used] = isInside ? work.input + place * work.pitch + channelPlace : work.zeros;
+        inputs[used] = isInside ? work.behind(work.input, place * work.pitch + channelPlace) : work.zeros;
         factors[used++] = work.weights + tap * channels + first;
       }
       // Every tap is a line of its own.
-      work.kernels.depthwise({inputs, factors, used, 1, 0, 0, 0, 1, count,
+      work.kernels.depthwise[work.isNarrow]({inputs, factors, used, 1, 0, 0, 0, 1, count,
                               c + x * work.ldc + first, work.ldc,
                               from(work.bias, first), work.finish, row + x, first});
     }
@@ -113,16 +122,16 @@ private:
     // Without a column there is no place in the input to point to.
     int64_t used = firstColumn < endColumn ? lines : 0;
     for (int64_t i = 0; i < used; ++i) {
-      moved[i] = starts[i] + place * work.pitch + inputChannel;
+      moved[i] = work.behind(starts[i], place * work.pitch + inputChannel);
       movedWeights[i] = weights[i] + firstColumn * channels + firstChannel;
     }
     DepthwiseFunction function = nullptr;
     int64_t columns = endColumn - firstColumn, stride = shape.strides[2];
     if (used > 0 && used <= kMostDepthwiseLines && columns <= kMostDepthwiseColumns && step == 1 &&
         stride <= kMostDepthwiseStride && channelCount >= work.kernels.width)
-      function = work.kernels.depthwiseSmall[used - 1][columns - 1][stride - 1];
+      function = work.kernels.depthwiseSmall[work.isNarrow][used - 1][columns - 1][stride - 1];
     if (!function)
-      function = work.kernels.depthwise;
+      function = work.kernels.depthwise[work.isNarrow];
     function({moved, movedWeights, used, columns, channels, stride * work.pitch, step * work.pitch,
               pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
               from(work.bias, firstChannel), work.finish, row + x, firstChannel});
@@ -135,7 +144,8 @@ private:
   int64_t row; // Of the result: the line's first pixel.
   int64_t firstChannel = 0, inputChannel = 0, channelCount = 0;
   int64_t lines = 0; // Of the kernel that meet the input.
-  const float **starts, **moved, **weights, **movedWeights;
+  const void **starts, **moved;
+  const float **weights, **movedWeights;
 };
 
 constexpr int64_t kMostBandLines = 8;
@@ -153,6 +163,10 @@ struct Bands {
   }
 };
 
+bool isSmall(const ConvolutionShape &shape) {
+  return shape.kernel[1] <= kMostDepthwiseLines && shape.kernel[2] <= kMostDepthwiseColumns;
+}
+
 Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads) {
   constexpr int64_t kCacheFloats = 4096; // Of the first level, for what is used again.
   int64_t width = work.kernels.width, channels = work.shape.inputChannels;
@@ -164,8 +178,7 @@ Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads)
                                              std::max<int64_t>(1, channels / (2 * width)));
   // Along long lines small kernels go through memory in its order, unless a function is to find what they made in the cache. Else it is
   // what lines of the image are used for again that stays there, or what they are once they are rounded.
-  bool isInOrder = !isRounded && work.shape.kernel[1] <= kMostDepthwiseLines && work.shape.kernel[2] <= kMostDepthwiseColumns &&
-                   work.output[2] > kMostShortPixels;
+  bool isInOrder = !isRounded && isSmall(work.shape) && work.output[2] > kMostShortPixels;
   int64_t kept = std::max<int64_t>(1, isInOrder ? work.output[2] : work.shape.input[2] * work.shape.kernel[1]);
   bands.block = isInOrder && !hasFunction ? std::max<int64_t>(1, channels) : std::max<int64_t>(1, kCacheFloats / kept / width) * width;
   return bands;
@@ -212,9 +225,13 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
   ScratchFrame frame;
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
             ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias, epilogue.finish};
-  // A part that stays in the cache is rounded, or widened, at a time.
-  bool isRounded = ConvolutionAccess::roundedChannels(weights) > 0;
   bool isFinite = ConvolutionAccess::isFinite(weights);
+  // Small kernels meet a number few times, and widen it each time.
+  work.isNarrow = image.narrow && isSmall(shape) && isFinite && shape.inputDilation == Spatial{1, 1, 1};
+  if (work.isNarrow)
+    work.input = image.narrow;
+  // For others a part that stays in the cache is rounded, or widened, at a time.
+  bool isRounded = !work.isNarrow && ConvolutionAccess::roundedChannels(weights) > 0;
   if (!isFinite) {
     auto *zeros = frame.take<float>(shape.inputChannels);
     std::fill_n(zeros, shape.inputChannels, 0.0f);
@@ -243,7 +260,8 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
       needed = inputLinesOf(shape, work.output, first, end);
       mine.firstLine = needed.first;
       mine.pitch = std::min(bands.block, endChannel - firstChannel);
-      mine.input = rounded = inner.take<float>((needed.end - needed.first) * shape.input[2] * mine.pitch);
+      rounded = inner.take<float>((needed.end - needed.first) * shape.input[2] * mine.pitch);
+      mine.input = rounded;
     }
     std::optional<Line> line[kMostBandLines];
     for (int64_t i = first; i < end; ++i)

@@ -11,6 +11,21 @@
 namespace cupel::kernels {
 namespace {
 
+/// A vector of channels of an image in f32, or in bf16.
+inline Vector loadChannels(const float *from) { return load(from); }
+inline Vector loadChannels(const uint16_t *from) {
+  using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
+  using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
+  Halves halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return __builtin_bit_cast(Vector, __builtin_convertvector(halves, Bits) << 16);
+}
+
+inline float channelOf(const float *from) { return *from; }
+inline float channelOf(const uint16_t *from) { return __builtin_bit_cast(float, uint32_t{*from} << 16); }
+
+template <typename Element> const Element *lineOf(const DepthwiseSpan &span, int64_t i) { return static_cast<const Element *>(span.line[i]); }
+
 /// What pixels side by side have become, with all that is done to it.
 template <int pixels, int vectors>
 [[gnu::always_inline]] inline void storeSums(Vector (&sums)[pixels][vectors], const DepthwiseSpan &span, int64_t x, int64_t channel) {
@@ -39,18 +54,18 @@ template <int lines, int columns> struct DepthwiseWeights {
 };
 
 /// A vector of channels of `pixels` pixels side by side, from pixel x of these lines on.
-template <int lines, int columns, int stride, int pixels>
-[[gnu::always_inline]] inline void depthwiseTile(const DepthwiseWeights<lines, columns> &weights, const float *const (&line)[lines],
+template <int lines, int columns, int stride, int pixels, typename Element>
+[[gnu::always_inline]] inline void depthwiseTile(const DepthwiseWeights<lines, columns> &weights, const Element *const (&line)[lines],
                                                  const DepthwiseSpan &span, int64_t x, int64_t channel) {
   constexpr int kInputs = (pixels - 1) * stride + columns;
   Vector sums[pixels][1] = {};
 #pragma unroll
   for (int i = 0; i < lines; ++i) {
-    const float *from = line[i] + x * span.stride + channel;
+    const Element *from = line[i] + x * span.stride + channel;
     Vector input[kInputs];
 #pragma unroll
     for (int n = 0; n < kInputs; ++n)
-      input[n] = load(from + n * span.step);
+      input[n] = loadChannels(from + n * span.step);
 #pragma unroll
     for (int k = 0; k < columns; ++k)
 #pragma unroll
@@ -71,46 +86,46 @@ template <typename F> [[gnu::always_inline]] inline void forVectors(int64_t chan
 }
 
 /// A kernel of a fixed size.
-template <int lines, int columns, int stride> void depthwiseSpan(const DepthwiseSpan &given) {
+template <typename Element, int lines, int columns, int stride> void depthwiseSpan(const DepthwiseSpan &given) {
   constexpr int kPixels = 4;
   const DepthwiseSpan span = given;
   using Weights = DepthwiseWeights<lines, columns>;
-  const float *line[lines];
+  const Element *line[lines];
 #pragma unroll
   for (int i = 0; i < lines; ++i)
-    line[i] = span.line[i];
+    line[i] = lineOf<Element>(span, i);
   // With all their channels, as memory has them: a vector of channels along a long line would touch a part of every pixel, which no
   // prefetcher follows.
   int64_t x = 0;
   if (span.pixels > kMostShortPixels)
     for (; x + kPixels <= span.pixels; x += kPixels)
       forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
-        depthwiseTile<lines, columns, stride, kPixels>(Weights(span, channel), line, span, x, channel);
+        depthwiseTile<lines, columns, stride, kPixels, Element>(Weights(span, channel), line, span, x, channel);
       });
   forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
     const Weights weights(span, channel);
     int64_t at = x;
     for (; at + kPixels <= span.pixels; at += kPixels)
-      depthwiseTile<lines, columns, stride, kPixels>(weights, line, span, at, channel);
+      depthwiseTile<lines, columns, stride, kPixels, Element>(weights, line, span, at, channel);
     for (; at < span.pixels; ++at)
-      depthwiseTile<lines, columns, stride, 1>(weights, line, span, at, channel);
+      depthwiseTile<lines, columns, stride, 1, Element>(weights, line, span, at, channel);
   });
 }
 
 /// Pixels side by side, each a step from the one before, of kernels with so many columns and any number of
 /// lines: what they share of a line is loaded once.
-template <int columns, int pixels>
+template <typename Element, int columns, int pixels>
 inline void depthwiseColumns(const DepthwiseSpan &span, int64_t x, int64_t channel) {
   constexpr int kInputs = pixels - 1 + columns;
   Vector sums[pixels][1] = {};
   const int64_t step = span.step, pitch = span.pitch;
   for (int64_t i = 0; i < span.lines; ++i) {
-    const float *from = span.line[i] + x * span.stride + channel;
+    const Element *from = lineOf<Element>(span, i) + x * span.stride + channel;
     const float *weights = span.weights[i] + channel;
     Vector input[kInputs];
 #pragma unroll
     for (int n = 0; n < kInputs; ++n)
-      input[n] = load(from + n * step);
+      input[n] = loadChannels(from + n * step);
 #pragma unroll
     for (int k = 0; k < columns; ++k) {
       Vector weight = load(weights + k * pitch);
@@ -123,12 +138,12 @@ inline void depthwiseColumns(const DepthwiseSpan &span, int64_t x, int64_t chann
 }
 
 /// Some pixels side by side, some vectors of channels side by side: sums that do not wait for each other.
-template <int pixels, int vectors>
+template <typename Element, int pixels, int vectors>
 inline void depthwiseBlock(const DepthwiseSpan &span, int64_t x, int64_t channel) {
   Vector sums[pixels][vectors] = {};
   const int64_t stride = span.stride, step = span.step, pitch = span.pitch, columns = span.columns;
   for (int64_t i = 0; i < span.lines; ++i) {
-    const float *input = span.line[i] + x * stride + channel;
+    const Element *input = lineOf<Element>(span, i) + x * stride + channel;
     const float *weights = span.weights[i] + channel;
     for (int64_t k = 0; k < columns; ++k, input += step, weights += pitch)
 #pragma unroll
@@ -136,55 +151,55 @@ inline void depthwiseBlock(const DepthwiseSpan &span, int64_t x, int64_t channel
         Vector weight = load(weights + v * kWidth);
 #pragma unroll
         for (int p = 0; p < pixels; ++p)
-          sums[p][v] += load(input + p * stride + v * kWidth) * weight;
+          sums[p][v] += loadChannels(input + p * stride + v * kWidth) * weight;
       }
   }
   storeSums(sums, span, x, channel);
 }
 
 /// All channels that fill vectors, of some pixels; the first channel that is left.
-template <int pixels, int vectors>
+template <typename Element, int pixels, int vectors>
 inline int64_t depthwiseChannels(const DepthwiseSpan &span, int64_t x) {
   int64_t channel = 0;
   for (; channel + vectors * kWidth <= span.channels; channel += vectors * kWidth)
-    depthwiseBlock<pixels, vectors>(span, x, channel);
+    depthwiseBlock<Element, pixels, vectors>(span, x, channel);
   for (; channel + kWidth <= span.channels; channel += kWidth)
-    depthwiseBlock<pixels, 1>(span, x, channel);
+    depthwiseBlock<Element, pixels, 1>(span, x, channel);
   return channel;
 }
 
 /// The same where pixels share what they read.
-template <int columns, int pixels>
+template <typename Element, int columns, int pixels>
 inline int64_t depthwiseSide(const DepthwiseSpan &span, int64_t x) {
   int64_t channel = 0;
   for (; channel + kWidth <= span.channels; channel += kWidth)
-    depthwiseColumns<columns, pixels>(span, x, channel);
+    depthwiseColumns<Element, columns, pixels>(span, x, channel);
   return channel;
 }
 
 /// Any kernel and any number of channels.
-void depthwiseAny(const DepthwiseSpan &given) {
+template <typename Element> void depthwiseAny(const DepthwiseSpan &given) {
   constexpr int kMostPixels = 8, kSomePixels = 4, kVectors = 4;
   const DepthwiseSpan span = given;
   int64_t x = 0, left = 0;
   bool isDense = span.step == span.stride;
   for (; x + kMostPixels <= span.pixels; x += kMostPixels)
     if (isDense && span.columns == 5)
-      left = depthwiseSide<5, kMostPixels>(span, x);
+      left = depthwiseSide<Element, 5, kMostPixels>(span, x);
     else if (isDense && span.columns == 7)
-      left = depthwiseSide<7, kMostPixels>(span, x);
+      left = depthwiseSide<Element, 7, kMostPixels>(span, x);
     else
-      left = depthwiseChannels<kMostPixels, 1>(span, x);
+      left = depthwiseChannels<Element, kMostPixels, 1>(span, x);
   for (; x + kSomePixels <= span.pixels; x += kSomePixels)
-    left = depthwiseChannels<kSomePixels, 1>(span, x);
+    left = depthwiseChannels<Element, kSomePixels, 1>(span, x);
   for (; x < span.pixels; ++x)
-    left = depthwiseChannels<1, kVectors>(span, x);
+    left = depthwiseChannels<Element, 1, kVectors>(span, x);
   for (x = 0; x < span.pixels && left < span.channels; ++x)
     for (int64_t channel = left; channel < span.channels; ++channel) {
       float sum = 0;
       for (int64_t i = 0; i < span.lines; ++i)
         for (int64_t k = 0; k < span.columns; ++k)
-          sum += span.line[i][x * span.stride + k * span.step + channel] *
+          sum += channelOf(lineOf<Element>(span, i) + x * span.stride + k * span.step + channel) *
                  span.weights[i][k * span.pitch + channel];
       span.c[x * span.ldc + channel] = span.bias ? sum + span.bias[channel] : sum;
     }

@@ -1,7 +1,7 @@
 // What happens to a block of a result while it is still in the cache: a bias for each column and a Finish (Finish.h), which the
 // innermost loops apply, and a function that finishes the block in place (activation, ...). Kernels call it exactly once for each
 // element, after its last term, on blocks of their own choice; it may run on several threads at once and must not depend on how blocks are cut. Kernels that are given
-// no place for a result leave its blocks nowhere: then the function takes them from where they are to where it
+// no place for a result leave its blocks nowhere: then the Finish says where they go, or the function takes them from where they are to where it
 // wants them (results in bf16).
 
 #pragma once

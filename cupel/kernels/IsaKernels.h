@@ -37,11 +37,18 @@ void multiplyAddIntegers(const int32_t *a, const int32_t *b, int64_t n, int32_t 
                                    static_cast<uint32_t>(a[i]) * static_cast<uint32_t>(b[i]));
 }
 
-template <int lines> constexpr void addSpans(KernelTable &table) {
-  table.depthwiseSmall[lines - 1][1][0] = depthwiseSpan<lines, 2, 1>;
-  table.depthwiseSmall[lines - 1][1][1] = depthwiseSpan<lines, 2, 2>;
-  table.depthwiseSmall[lines - 1][2][0] = depthwiseSpan<lines, 3, 1>;
-  table.depthwiseSmall[lines - 1][2][1] = depthwiseSpan<lines, 3, 2>;
+template <typename Element, int lines> constexpr void addSpans(KernelTable::DepthwiseTable &table) {
+  table[lines - 1][1][0] = depthwiseSpan<Element, lines, 2, 1>;
+  table[lines - 1][1][1] = depthwiseSpan<Element, lines, 2, 2>;
+  table[lines - 1][2][0] = depthwiseSpan<Element, lines, 3, 1>;
+  table[lines - 1][2][1] = depthwiseSpan<Element, lines, 3, 2>;
+}
+
+template <typename Element> constexpr void addDepthwise(KernelTable &table, int which) {
+  addSpans<Element, 1>(table.depthwiseSmall[which]);
+  addSpans<Element, 2>(table.depthwiseSmall[which]);
+  addSpans<Element, 3>(table.depthwiseSmall[which]);
+  table.depthwise[which] = depthwiseAny<Element>;
 }
 
 constexpr KernelTable makeTable(const char *name) {
@@ -81,10 +88,8 @@ constexpr KernelTable makeTable(const char *name) {
   table.roundFloats = roundFloats;
   table.vectorTimesRows = vectorTimesRows;
   table.vectorTimesColumns = vectorTimesColumns;
-  addSpans<1>(table);
-  addSpans<2>(table);
-  addSpans<3>(table);
-  table.depthwise = depthwiseAny;
+  addDepthwise<float>(table, 0);
+  addDepthwise<uint16_t>(table, 1);
   table.grouped[1] = convolveGroups<2>;
   table.grouped[2] = convolveGroups<4>;
   if constexpr (kWidth >= 8)

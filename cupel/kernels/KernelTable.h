@@ -91,7 +91,7 @@ struct BlockTable {
 
 /// Pixels of a line side by side, each channel by itself.
 struct DepthwiseSpan {
-  const float *const *line;    // Where the first pixel's first tap of each kernel line lies.
+  const void *const *line;     // Where the first pixel's first tap of each kernel line lies: f32 or bf16, as the function has it.
   const float *const *weights; // The kernel's line: columns are `pitch` apart.
   int64_t lines, columns;      // Of the kernel.
   int64_t pitch;
@@ -245,10 +245,10 @@ struct KernelTable {
   void (*vectorTimesColumns)(const float *x, const float *b, int64_t columnStride, int64_t k,
                              int64_t n, float *y);
   /// [lines - 1][columns - 1][stride in pixels - 1], for at least a vector of channels, or null; and
-  /// for any kernel.
-  DepthwiseFunction depthwiseSmall[kMostDepthwiseLines][kMostDepthwiseColumns]
-                                  [kMostDepthwiseStride];
-  DepthwiseFunction depthwise;
+  /// for any kernel. Of images in f32, and in bf16.
+  using DepthwiseTable = DepthwiseFunction[kMostDepthwiseLines][kMostDepthwiseColumns][kMostDepthwiseStride];
+  DepthwiseTable depthwiseSmall[2];
+  DepthwiseFunction depthwise[2];
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
   /// Rows and columns of a result that lie in memory.

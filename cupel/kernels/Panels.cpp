@@ -393,6 +393,9 @@ UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count
   if (grid.count() < wanted)
     grid.rowParts = std::clamp<int64_t>((wanted + grid.panelParts - 1) / grid.panelParts,
                                         grid.rowParts, std::max(grid.rowParts, rows / kFewestRows));
+  // As many for each thread, where they are many enough for their size not to matter.
+  if (grid.rowParts > threads)
+    grid.rowParts = std::min(rows, (grid.rowParts + threads - 1) / threads * threads);
   return grid;
 }
 
