@@ -190,6 +190,9 @@ TEST(OwnKernelsTest, ReductionsThatPickAnElementKnowItsPlace) {
         expectOwnKernel(pickOf("300x7", 0, "7x", "f32", "i32", direction, isOfJax, initial), isTame);
         expectOwnKernel(pickOf("3x40x300", 1, "3x300x", "f32", "ui32", direction, isOfJax, initial), isTame);
       }
+      std::string least = std::string_view(direction) == "GT" ? "-2147483648" : "2147483647";
+      expectOwnKernel(pickOf("2x9x300", 1, "2x300x", "i32", "i64", direction, isOfJax, least));
+      expectOwnKernel(pickOf("2x9x300", 1, "2x300x", "i32", "i64", direction, isOfJax, "0")); // Which some lines do not reach.
       expectOwnKernel(pickOf("1000", 0, "", "i32", "i64", direction, isOfJax, std::string_view(direction) == "GT" ? "-2147483648" : "2147483647"));
       expectOwnKernel(pickOf("4x0", 1, "4x", "f32", "i64", direction, isOfJax, initial));
     }

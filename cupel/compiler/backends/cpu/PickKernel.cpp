@@ -46,15 +46,16 @@ public:
                                [&](int64_t line) { finish(line, bestOfLine(data, line * lines.count), data, reads, writes); });
       return {};
     }
-    int64_t blocks = (lines.inner + kChunk - 1) / kChunk;
-    kernelPool().parallelFor(lines.outer * blocks, double(lines.count * std::min(kChunk, lines.inner)) * kNanosecondsPerElement,
-                             [&](int64_t block) { sideBySide(block / blocks, block % blocks * kChunk, data, reads, writes); });
+    int64_t blocks = (lines.inner + kLines - 1) / kLines;
+    kernelPool().parallelFor(lines.outer * blocks, double(lines.count * std::min(kLines, lines.inner)) * kNanosecondsPerElement,
+                             [&](int64_t block) { sideBySide(block / blocks, block % blocks * kLines, data, reads, writes); });
     return {};
   }
   std::string_view kind() const override { return "pick"; }
 
 private:
   static constexpr int64_t kChunk = 256;
+  static constexpr int64_t kLines = 1024; // Side by side: a page of each row, so that processors see where reading goes on.
 
   bool isBetter(Wide key, Wide best) const { return ties.isLast ? key <= best : key < best; }
 
@@ -86,16 +87,41 @@ private:
   /// Neighbouring lines in step.
   void sideBySide(int64_t outer, int64_t begin, const std::byte *data, std::span<const std::byte *const> reads,
                   std::span<std::byte *const> writes) const {
-    int64_t many = std::min(kChunk, lines.inner - begin), first = outer * lines.count * lines.inner + begin;
-    Wide row[kChunk], best[kChunk];
-    Wide places[kChunk] = {}; // As wide as keys, so that both are compared in step.
+    int64_t many = std::min(kLines, lines.inner - begin), first = outer * lines.count * lines.inner + begin;
+    Wide row[kLines], best[kLines];
+    Wide places[kLines] = {}; // As wide as keys, so that both are compared in step.
     for (int64_t k = 0; k < lines.count; ++k) {
       keys->read(data, first + k * lines.inner, 1, 0, many, k == 0 ? best : row);
       if (k > 0)
         keepBest(row, many, Wide(k), best, places);
     }
+    int64_t line = outer * lines.inner + begin;
+    if (lines.count > 0 && operands.elementBytes == 4 && allAreBetter(best, many, reads))
+      return operands.placeBytes == 8 ? write<int64_t>(line, first, many, places, data, writes)
+                                      : write<uint32_t>(line, first, many, places, data, writes);
     for (int64_t i = 0; i < many; ++i)
-      finish(outer * lines.inner + begin + i, lines.count == 0 ? -1 : int64_t(places[i]), data, reads, writes);
+      finish(line + i, lines.count == 0 ? -1 : int64_t(places[i]), data, reads, writes);
+  }
+
+  /// Whether none of what was found is, or equals, the initial value.
+  bool allAreBetter(const Wide *best, int64_t many, std::span<const std::byte *const> reads) const {
+    auto initial = Wide(keys->at(reads[operands.initialElement], 0));
+    Wide worst = best[0];
+    for (int64_t i = 1; i < many; ++i)
+      worst = std::max(worst, best[i]);
+    return worst < initial;
+  }
+
+  /// What was found in lines side by side, whose first elements lie from number `first` on.
+  template <typename Place>
+  void write(int64_t line, int64_t first, int64_t many, const Wide *places, const std::byte *data, std::span<std::byte *const> writes) const {
+    const auto *elements = reinterpret_cast<const uint32_t *>(data) + first;
+    auto *found = reinterpret_cast<uint32_t *>(writes[operands.resultOfElements]) + line;
+    auto *at = reinterpret_cast<Place *>(writes[operands.resultOfPlaces]) + line;
+    for (int64_t i = 0; i < many; ++i) {
+      found[i] = elements[int64_t(places[i]) * lines.inner + i];
+      at[i] = Place(places[i]);
+    }
   }
 
   void keepBest(const Wide *row, int64_t many, Wide k, Wide *best, Wide *places) const {
