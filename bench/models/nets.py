@@ -537,6 +537,11 @@ OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
     efficientnet, convnext, *IMAGES, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
     operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
     operation("argmax_of_columns", lambda x: x.argmax(0), (1024, 1024)),
+    operation("argmax_of_classes", lambda x: x.argmax(1), (16, 21, 10000)),
+    operation("small_products", torch.bmm, (4096, 8, 8), (4096, 8, 8)),
+    operation("products_of_heads", lambda q, k: q @ k.transpose(-1, -2), (8, 12, 49, 32), (8, 12, 49, 32)),
+    operation("tall_product", torch.matmul, (20000, 40), (40, 24)),
+    operation("group_norm", lambda x, w, b: F.group_norm(x, 32, w, b), (2, 320, 40, 40), (320,), (320,)),
     operation("outer_2048", torch.outer, (2048,), (2048,)),
     operation("mish_2m", F.mish, (1024, 2048)),
     operation("gelu_by_cubes", lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3.0)))), (512, 3072)),
@@ -551,6 +556,7 @@ OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
     operation("bilinear_2x", lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), (1, 64, 112, 112)),
     operation("reflect_pad", lambda x: F.pad(x, (3, 3, 3, 3), mode="reflect"), (4, 64, 112, 112)),
     operation("max_pool_3", lambda x: F.max_pool2d(x, 3, 2, 1), (4, 64, 112, 112)),
+    operation("max_pool_of_odd_lines", lambda x: F.max_pool2d(x, 2), (4, 64, 99, 99)),
     operation("cdist_512x64", torch.cdist, (512, 64), (512, 64)))}
 
 
