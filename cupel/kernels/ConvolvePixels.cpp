@@ -25,16 +25,32 @@ struct Work {
   const ByteSides *bytes;
 };
 
+/// to[i] for pixels that follow each other on a line of the result: where the channels of a tap lie, whose first one is at column `x` of a line of the
+/// input; null for a line that lies outside.
+void findAlongLine(const Work &work, const float *line, int64_t x, int64_t count, const float **to) {
+  int64_t stride = work.shape.strides[2], size = work.shape.input[2], channels = work.shape.inputChannels;
+  // Pixels [begin, end) lie inside.
+  int64_t begin = x >= 0 ? 0 : std::min(count, (-x + stride - 1) / stride);
+  int64_t end = x >= size ? 0 : std::min(count, (size - x + stride - 1) / stride);
+  if (!line || begin >= end)
+    begin = end = 0;
+  std::fill(to, to + begin, work.zeros);
+  const float *at = line + (x + begin * stride) * channels;
+  for (int64_t i = begin; i < end; ++i, at += stride * channels)
+    to[i] = at;
+  std::fill(to + end, to + count, work.zeros);
+}
+
 /// rows[tap * count + i]: where the channels of pixel i's tap lie. For inputs that are not dilated.
 /// Whether whole lines of the kernel lie outside for some pixels.
 bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const float **rows) {
   bool isAtTheEdge = false;
   const ConvolutionShape &shape = work.shape;
   const Spatial &size = shape.input, &step = shape.kernelDilation;
-  int64_t channels = shape.inputChannels;
   const float *input = work.input + group * work.inputs;
-  Pixel pixel = pixelOf(work.output, row);
-  for (int64_t i = 0; i < count; ++i, advance(pixel, work.output)) {
+  for (int64_t i = 0; i < count;) {
+    Pixel pixel = pixelOf(work.output, row + i);
+    int64_t many = std::min(count - i, work.output[2] - pixel.at[2]);
     Spatial first;
     for (int d = 0; d < 3; ++d)
       first[d] = pixel.at[d] * shape.strides[d] - shape.paddingLow[d];
@@ -43,14 +59,13 @@ bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const
       for (int64_t ky = 0, y = first[1]; ky < shape.kernel[1]; ++ky, y += step[1]) {
         bool hasLine = z >= 0 && z < size[0] && y >= 0 && y < size[1];
         const float *line =
-            hasLine ? input + ((pixel.image * size[0] + z) * size[1] + y) * size[2] * channels
+            hasLine ? input + ((pixel.image * size[0] + z) * size[1] + y) * size[2] * shape.inputChannels
                     : nullptr;
         isAtTheEdge = isAtTheEdge || !hasLine;
-        for (int64_t kx = 0, x = first[2]; kx < shape.kernel[2]; ++kx, x += step[2]) {
-          *to = hasLine && x >= 0 && x < size[2] ? line + x * channels : work.zeros;
-          to += count;
-        }
+        for (int64_t kx = 0, x = first[2]; kx < shape.kernel[2]; ++kx, x += step[2], to += count)
+          findAlongLine(work, line, x, many, to);
       }
+    i += many;
   }
   return isAtTheEdge;
 }
@@ -103,16 +118,19 @@ void findRowsOf(const Work &work, int64_t group, const Spatial &place, const Spr
       meets = meets && meeting;
       first[d] = meeting.value_or(0);
     }
+    // Pixels that follow each other mostly lie on the same line.
+    const SpreadPixel *before = nullptr;
+    const float *line = nullptr;
     for (int64_t i = 0; i < count; ++i) {
       const SpreadPixel &pixel = pixels[chosen[i]];
-      int64_t at = pixel.image;
-      bool isInside = meets;
-      for (int d = 0; d < 3; ++d) {
-        int64_t position = pixel.whole[d] * shape.strides[d] + first[d];
-        isInside = isInside && position >= 0 && position < shape.input[d];
-        at = at * shape.input[d] + position;
+      if (!before || pixel.image != before->image || pixel.whole[0] != before->whole[0] || pixel.whole[1] != before->whole[1]) {
+        int64_t z = pixel.whole[0] * shape.strides[0] + first[0], y = pixel.whole[1] * shape.strides[1] + first[1];
+        bool hasLine = meets && z >= 0 && z < shape.input[0] && y >= 0 && y < shape.input[1];
+        line = hasLine ? input + ((pixel.image * shape.input[0] + z) * shape.input[1] + y) * shape.input[2] * shape.inputChannels : nullptr;
       }
-      rows[t * count + i] = isInside ? input + at * shape.inputChannels : work.zeros;
+      before = &pixel;
+      int64_t x = pixel.whole[2] * shape.strides[2] + first[2];
+      rows[t * count + i] = line && x >= 0 && x < shape.input[2] ? line + x * shape.inputChannels : work.zeros;
     }
   }
 }

@@ -22,7 +22,8 @@ inline void storeHalf(float *to, HalfVector value) {
 template <int rows, int vectors, bool fetchesNext>
 inline void addHalfTap(Vector (&sums)[rows][vectors ? vectors : 1], HalfVector (&halves)[rows], const float *(&left)[rows], const float *right,
                        int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
-#pragma clang loop unroll_count(2)
+  // Two steps at a time need more registers than there are.
+#pragma clang loop unroll(disable)
   for (int64_t k = 0; k < depth; ++k) {
     if constexpr (fetchesNext) {
       __builtin_prefetch(next, 0, 2);

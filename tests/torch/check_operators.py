@@ -142,6 +142,8 @@ def pools() -> Iterator[Case]:
     yield "adaptive_avg_pool3d", lambda x: F.adaptive_avg_pool3d(x, (3, None, 2)), (r(2, 2, 5, 4, 7),)
     yield "adaptive_avg_pool2d_whole", lambda x: F.adaptive_avg_pool2d(x, 1), (r(2, 3, 5, 4),)
     yield "adaptive_avg_pool3d_whole", lambda x: F.adaptive_avg_pool3d(x, (1, 2, 1)), (r(2, 2, 5, 4, 7),)
+    yield "adaptive_max_pool1d_to_one", lambda x: F.adaptive_max_pool1d(x, 1), (r(2, 3, 7),)
+    yield "adaptive_max_pool2d_even", lambda x: F.adaptive_max_pool2d(x, (2, 3)), (r(2, 3, 4, 9),)
     yield "adaptive_max_pool3d", lambda x: F.adaptive_max_pool3d(x, (3, 2, 4), return_indices=True), (r(2, 2, 5, 4, 7),)
     yield "_adaptive_avg_pool2d_backward", lambda g, x: aten._adaptive_avg_pool2d_backward(g, x), (r(2, 3, 4, 3), x)
     yield "_adaptive_avg_pool2d_backward_whole", lambda g, x: aten._adaptive_avg_pool2d_backward(g, x), (r(2, 3, 1, 1), x)

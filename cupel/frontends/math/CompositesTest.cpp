@@ -74,6 +74,14 @@ TEST_F(Composites, NormsCarryTheirShape) {
   EXPECT_THAT(text({{4, 2, 8}, {2, 8}, {8}}, write, false), Not(HasSubstr("composite")));
 }
 
+TEST_F(Composites, MishIsOneExponentialAndAQuotient) {
+  std::string made = text({{8}}, [](HloBuilder &b, ValueRange v) { return mish(b, v[0]); });
+  EXPECT_THAT(made, HasSubstr("stablehlo.exponential"));
+  EXPECT_EQ(made.find("stablehlo.exponential"), made.rfind("stablehlo.exponential"));
+  EXPECT_THAT(made, Not(HasSubstr("stablehlo.tanh")));
+  EXPECT_THAT(made, Not(HasSubstr("stablehlo.log")));
+}
+
 TEST_F(Composites, ABiasAloneGetsAWeightOfOnes) {
   std::string made = text({{4, 8}, {8}}, [](HloBuilder &b, ValueRange v) {
     return layerNorm(b, v[0], {}, v[1], 1, 1e-5, allOf(b.f32()));
