@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from cupel.testing import ComparisonError, ModelTester, NotAsserted, TorchModelTester, run_op_test
+from cupel.testing import ComparisonError, ModelTester, NotAsserted, RunMode, TorchModelTester, run_op_test
 
 
 def factor() -> float:
@@ -72,7 +72,7 @@ def run_tt_torch(model: type[torch.nn.Module], **how) -> None:
     tester.finalize()
 
 
-def run_tt_xla(model: type[torch.nn.Module]) -> None:
+def run_tt_xla(model: type[torch.nn.Module], mode: RunMode = RunMode.INFERENCE) -> None:
     class Tester(TorchModelTester):
         __test__ = False
 
@@ -82,7 +82,19 @@ def run_tt_xla(model: type[torch.nn.Module]) -> None:
         def _get_input_activations(self):
             return torch.linspace(1, 2, 24).reshape(3, 8)
 
-    Tester().test()
+    Tester(run_mode=mode).test()
+
+
+class CountsAndLearns(Counts):
+    """Its gradient counts too."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.layer(super().forward(x))
 
 
 RUNS = pytest.mark.parametrize("run", [run_tt_torch, run_tt_xla])
@@ -92,6 +104,10 @@ RUNS = pytest.mark.parametrize("run", [run_tt_torch, run_tt_xla])
 @pytest.mark.parametrize("model", [WritesToItsInput, Counts])
 def test_what_is_right_passes(run, model) -> None:
     run(model)
+
+
+def test_gradients_too() -> None:
+    run_tt_xla(CountsAndLearns, RunMode.TRAINING)
 
 
 @RUNS

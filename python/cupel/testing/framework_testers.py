@@ -198,8 +198,7 @@ class TorchModelTester(FrameworkModelTester):
         before = ModelState(model)
         # Copies: a model may give tensors that it keeps, and the device must not write to what is expected.
         expected = [one.detach().clone() for one in once(forward)]
-        with torch.no_grad():
-            state, _ = settled(before, model, lambda: once(forward), expected) if not training else (before, True)
+        state, _ = settled(before, model, lambda: once(forward), expected)
         state.put_back()
         torch._dynamo.reset()
         compiled = torch.compile(forward, backend=lambda module, examples: backend(module, examples, options=options), dynamic=False)
