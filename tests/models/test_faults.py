@@ -109,17 +109,18 @@ LOADERS = {
     "z_gives_nothing_dense": ("class Sparse(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).float().to_sparse()", "return Sparse(8, 8)"),
     "z_gives_words": ("class Words(torch.nn.Linear):\n    def forward(self, x): return {'said': 'nothing'}", "return Words(8, 8)"),
     "z_gives_no_values": ("class Shapes(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).to('meta')", "return Shapes(8, 8)"),
+    "z_fills_the_disk": ("import errno", "raise OSError(errno.ENOSPC, 'No space left on device')"),
     "z_says_something": ("print('imported')", "import warnings; print('building'); warnings.warn('careful')"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference"),
         "y_raises_without_words": ("failed", "load"), "y_raises_half_characters": ("failed", "load"), "y_raises_an_interrupt": ("failed", "load"), "y_sends_an_interrupt": ("crashed", "load"), "z_gives_nan": ("unjudged", "done"),
-        "z_gives_nothing_dense": ("failed", "reference"), "z_gives_words": ("failed", "reference"), "z_gives_no_values": ("failed", "reference"),
+        "z_gives_nothing_dense": ("failed", "reference"), "z_gives_words": ("failed", "reference"), "z_gives_no_values": ("failed", "reference"), "z_fills_the_disk": ("failed", "load"),
         "u_replaces_python": ("failed", "frontend"), "w_replaces_a_kernel": ("failed", "compare")}
 # What each of them must say.
 WORDS = {"y_raises_without_words": "load_model fails: Mute: (its text cannot be had: RuntimeError)", "y_raises_half_characters": "ValueError: caf", "y_raises_an_interrupt": "load_model fails: KeyboardInterrupt: enough",
          "z_gives_nan": "every expected output is NaN throughout",
          "z_gives_nothing_dense": "the model's result is sparse_coo: only dense tensors can be compared", "z_gives_words": "the model's result, dict {said: str}, holds no tensor",
-         "z_gives_no_values": "the model's result is on device 'meta'"}
+         "z_gives_no_values": "the model's result is on device 'meta'", "z_fills_the_disk": "(TMPDIR names another folder)"}
 
 
 def make_zoo(zoo: Path, loaders: dict[str, tuple[str, str]]) -> Path:
@@ -193,6 +194,10 @@ def test_what_was_changed_is_told(ran: tuple[dict[str, dict], str]) -> None:
 def test_weights_that_nothing_wrote_are_zero_and_told(ran: tuple[dict[str, dict], str]) -> None:
     assert ran[0]["t_weights_without_values"]["notes"]["weights without values"] == "2 taken as zero, which nothing ever wrote: scale, offset"
     assert all("weights without values" not in test.get("notes", {}) for name, test in ran[0].items() if name != "t_weights_without_values")
+
+
+def test_a_full_disk_is_no_fault_of_the_loader(ran: tuple[dict[str, dict], str]) -> None:
+    assert ran[0]["z_fills_the_disk"]["reasons"][0]["name"] == "NO_ROOM_ON_DISK"
 
 
 def test_processes_that_are_left_are_ended(ran: tuple[dict[str, dict], str]) -> None:

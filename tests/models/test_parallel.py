@@ -85,7 +85,9 @@ def test_a_loader_without_a_mesh_is_skipped_with_its_reason(tmp_path: Path) -> N
     answer = captured("moe/causal_lm", tmp_path / "w", chips=32)
     assert answer["outcome"] == "skipped" and "four experts cannot be split over 32 devices" in answer["message"]
     answer = captured("llama/causal_lm", tmp_path / "w", chips=1)
-    assert answer["outcome"] == "not run" and "several chips" in answer["message"]
+    assert answer["outcome"] == "not run" and "several chips, and this one has 1" in answer["message"]
+    answer = captured("llama/causal_lm", tmp_path / "w", chips=0)
+    assert answer["outcome"] == "not run" and "nobody knows how many this one has: ?num_devices=N" in answer["message"]
 
 
 # --- whole models -------------------------------------------------------------------------------------------------------------------------

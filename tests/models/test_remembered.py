@@ -116,3 +116,15 @@ def test_damaged_entries_and_no_room_cost_nothing_but_time(tmp_path: Path, zoo: 
     ran(loader, tmp_path / "e")
     assert "golden_from" not in ran(loader, tmp_path / "f")["model"]
     assert contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c") == contents(tmp_path / "d") == contents(tmp_path / "f")
+
+
+@pytest.mark.parametrize("dtype", ["object", "O", "finfo", "nothing", "float64"])
+def test_a_planted_entry_is_as_good_as_none(cache: Path, dtype: str) -> None:
+    """Its hash is right, and it holds no numbers, or fewer than its shape says."""
+    from cupel.worker.golden_cache import GoldenCache, Value, of_array, to_arrays
+
+    planted = GoldenCache()
+    planted.keep("cd" * 32, {}, [Value(dtype, (4,), b"x" * 16)])
+    assert planted.find("cd" * 32) is not None and to_arrays(planted.find("cd" * 32)) is None
+    planted.keep("cd" * 32, {}, [of_array([1.5, 2.5])])
+    assert [one.tolist() for one in to_arrays(planted.find("cd" * 32)) or []] == [[1.5, 2.5]] and to_arrays(None) is None

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cupel.worker.model import REMEMBERED, ModelTest, StepFailed
+from cupel.worker.model import REMEMBERED, ModelTest, StepFailed, too_few_chips
 
 _CPU_DEVICES = 8
 
@@ -64,7 +64,7 @@ class JaxTest(ModelTest):
         if request.parallelism == "single_device":
             return
         if request.chips < 2:
-            raise StepFailed("", f"needs a device with several chips, and this one has {request.chips or 'nobody knows how many'} (--arch or ?num_devices=N says it)", "not run")
+            raise too_few_chips(2, request.chips)
         if len(jax.devices("cpu")) < request.chips:
             raise StepFailed("", f"needs {request.chips} CPU devices of JAX, which was started with {len(jax.devices('cpu'))}", "not run")
 

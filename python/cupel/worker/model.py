@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import gc
 import json
 import math
@@ -15,6 +16,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -100,6 +102,17 @@ def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "can't allocate memory" in text_of(error)
 
 
+def _is_out_of_room(error: BaseException) -> bool:
+    return (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or "No space left on device" in text_of(error)
+
+
+def too_few_chips(needed: int, chips: int) -> StepFailed:
+    """For a device that has `chips`, of which nobody may know."""
+    has = f"this one has {chips}" if chips else "nobody knows how many this one has"
+    return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: ?num_devices=N behind the device's name says it, "
+                      "or an --arch whose chips are described", "not run")
+
+
 class Steps:
     """The steps of one test: announced, timed, and every failure told with the step it happened in."""
 
@@ -131,6 +144,8 @@ class Steps:
                 raise
             if _is_out_of_memory(error):
                 raise StepFailed("out_of_memory", f"{what}: no memory was left: {_one_line(error)}", "out of memory") from error
+            if _is_out_of_room(error):
+                raise StepFailed("no_room", f"{what}: {_one_line(error)}; temporary files go to {tempfile.gettempdir()} (TMPDIR names another folder)") from error
             place = place_in_zoo(error, self._root)
             raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
         finally:
@@ -288,8 +303,7 @@ class ModelTest:
             return 1
         needed = math.prod(phase.mesh_shape) if phase and phase.mesh_shape else 2
         if request.chips < needed:
-            raise StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and this one has {request.chips or 'nobody knows how many'} "
-                             "(--arch or ?num_devices=N says it)", "not run")
+            raise too_few_chips(needed, request.chips)
         return needed if phase and phase.mesh_shape else request.chips
 
     def _dtype(self) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cupel.worker.golden_cache import GoldenCache, key_of, of_array, surroundings, to_array
+from cupel.worker.golden_cache import GoldenCache, key_of, of_array, surroundings, to_arrays
 from cupel.worker.loaders import LoaderError, call_named
 from cupel.worker.model import REMEMBERED, ModelTest, StepFailed
 
@@ -83,8 +83,8 @@ def _runtime_results(path: Path, inputs: Mapping[str, np.ndarray]) -> tuple[list
     pieces = [path.read_bytes(), *([np.memmap(weights, np.uint8, "r")] if weights.is_file() and weights.stat().st_size else [])]
     said = surroundings({"onnxruntime": onnxruntime.__version__}, (__file__,)) | {"inputs": list(inputs)}
     key = key_of(said, pieces, (of_array(array) for array in inputs.values())) if cache.is_on else ""
-    if (known := cache.find(key)) is not None:
-        return [to_array(value) for value in known.values], True
+    if (known := to_arrays(cache.find(key))) is not None:
+        return known, True
     results = _computed(onnxruntime, path, inputs)
     if all(isinstance(one, np.ndarray) and one.dtype.kind not in "OSU" for one in results):
         cache.keep(key, {}, [of_array(one) for one in results])
