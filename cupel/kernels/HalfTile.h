@@ -14,10 +14,6 @@ inline HalfVector loadHalf(const float *from) {
   using Loose [[gnu::aligned(4), gnu::may_alias]] = HalfVector;
   return *reinterpret_cast<const Loose *>(from);
 }
-inline void storeHalf(float *to, HalfVector value) {
-  using Loose [[gnu::aligned(4), gnu::may_alias]] = HalfVector;
-  *reinterpret_cast<Loose *>(to) = value;
-}
 
 template <int rows, int vectors, bool fetchesNext>
 inline void addHalfTap(Vector (&sums)[rows][vectors ? vectors : 1], HalfVector (&halves)[rows], const float *(&left)[rows], const float *right,
@@ -49,6 +45,7 @@ inline void addHalfTap(Vector (&sums)[rows][vectors ? vectors : 1], HalfVector (
 /// `vectors` whole ones and half of one. What is done to sums in registers is left to others.
 template <int rows, int vectors> void computeHalfTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
+  const int64_t count = tile.ragged ? tile.ragged : kWidth / 2; // Of the half: behind that lies what others wrote.
   Vector sums[rows][vectors ? vectors : 1];
   HalfVector halves[rows];
 #pragma unroll
@@ -57,7 +54,7 @@ template <int rows, int vectors> void computeHalfTile(const Tile &given) {
 #pragma unroll
     for (int j = 0; j < vectors; ++j)
       sums[i][j] = tile.accumulate ? load(c + j * kWidth) : Vector{};
-    halves[i] = tile.accumulate ? loadHalf(c + vectors * kWidth) : HalfVector{};
+    halves[i] = tile.accumulate ? loadHalfPart(c + vectors * kWidth, count) : HalfVector{};
   }
   const char *next = tile.next;
   for (int64_t tap = 0; tap < tile.taps; ++tap) {
@@ -81,7 +78,7 @@ template <int rows, int vectors> void computeHalfTile(const Tile &given) {
       for (int i = 0; i < rows; ++i)
         sums[i][j] = sums[i][j] + bias;
     }
-    HalfVector bias = loadHalf(tile.bias + vectors * kWidth);
+    HalfVector bias = loadHalfPart(tile.bias + vectors * kWidth, count);
 #pragma unroll
     for (int i = 0; i < rows; ++i)
       halves[i] = halves[i] + bias;
@@ -92,7 +89,7 @@ template <int rows, int vectors> void computeHalfTile(const Tile &given) {
 #pragma unroll
     for (int j = 0; j < vectors; ++j)
       store(c + j * kWidth, sums[i][j]);
-    storeHalf(c + vectors * kWidth, halves[i]);
+    storePart(c + vectors * kWidth, halves[i], count);
   }
 }
 #endif
