@@ -106,6 +106,19 @@ def test_what_runs_between_graphs_is_told_where_a_trace_leaves_as_much_to_torch(
 
     result = captured(Counts(), torch.tensor([1.0, 2.0]))
     assert result.method == "compile" and result.outside == {"bincount": 1}, (result.method, result.outside)
+    assert result.refusal.endswith("traced: it leaves 1 calls to torch, and torch.compile 1"), result.refusal
+
+
+def test_a_trace_that_no_frontend_takes_leaves_the_graphs_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Nothing:
+        @staticmethod
+        def from_torch(text: str, options: dict) -> None:
+            raise ValueError("sort is not lowered")
+
+    monkeypatch.setattr("cupel.torch.captured.Module", Nothing)
+    result = captured(Hides(), torch.ones(3, 4))
+    assert result.method == "compile" and result.outside == {"linear": 1, "sort": 1}, (result.method, result.outside)
+    assert result.refusal.endswith("traced: ValueError: sort is not lowered"), result.refusal
 
 
 def test_sparse_tensors_are_no_part_of_a_graph() -> None:

@@ -12,13 +12,13 @@ import operator
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
-from cupel._native import comparator_default
+from cupel._native import Module, comparator_default
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
@@ -489,9 +489,14 @@ def with_least_outside(compiled: Capture | None, trace: Callable[[str], Capture]
     try:
         with limited(MAX_SECONDS, "tracing"):
             one = trace(f"{refusal}; torch.compile: {count} calls run between its {len(compiled.graphs)} graphs: {', '.join(compiled.outside)}")
-    except Exception:
-        return compiled
-    return one if _computing(one.outside) < count else compiled
+            if _computing(one.outside) < count:
+                for graph in one.graphs:
+                    Module.from_torch(graph.program.text, {"inputs": [list(tensor.shape) for tensor in graph.inputs]})
+                return one
+            reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
+    except Exception as error:
+        reason = told(error)
+    return replace(compiled, refusal=f"{refusal}; traced: {reason}")
 
 
 def _computing(outside: dict[str, int]) -> int:
