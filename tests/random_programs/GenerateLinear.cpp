@@ -128,27 +128,31 @@ void Generator::anyProduct() {
 
 void Generator::anyConvolution() {
   const int64_t dims = random.pick<int64_t>({1, 2, 2, 2, 3});
-  const bool ofBatch = random.chance(12);
-  const int64_t groups = random.pick<int64_t>({1, 1, 1, 2, 3}), each = random.pick<int64_t>({1, 2, 4, 8}), filters = groups * random.pick<int64_t>({1, 2, 3, 16});
-  const int64_t batch = (ofBatch ? groups : 1) * random.between(1, 2), channels = ofBatch ? each : groups * each;
+  // As gradients of kernels are: the window is computed, and about as large as the image.
+  const bool isGradient = random.chance(15), ofBatch = !isGradient && random.chance(12);
+  const int64_t groups = isGradient ? 1 : random.pick<int64_t>({1, 1, 1, 2, 3}), each = random.pick<int64_t>({1, 2, 4, 8}),
+                filters = groups * random.pick<int64_t>({isGradient ? 5 : 1, isGradient ? 4 : 2, isGradient ? 6 : 3, 16});
+  const int64_t batch = (ofBatch ? groups : 1) * (isGradient ? random.between(4, 6) : random.between(1, 2)), channels = ofBatch ? each : groups * each;
   // Batch, channels, then what the window goes over; of kernels: out, in.
   Shape image = {batch, channels}, kernel = {filters, each}, to = {ofBatch ? batch / groups : batch, filters};
   Shape strides, pads, wide, apart;
   std::string turned;
   for (int64_t i = 0; i < dims; ++i) {
-    image.push_back(random.between(1, dims == 3 ? 5 : 9));
-    kernel.push_back(random.between(1, 4));
+    image.push_back(random.between(isGradient ? 3 : 1, dims == 3 ? 5 : 9));
+    kernel.push_back(isGradient ? image.back() - random.below(2) : random.between(1, 4));
     strides.push_back(random.pick<int64_t>({1, 1, 2, 3}));
-    wide.push_back(random.pick<int64_t>({1, 1, 1, 2}));
-    apart.push_back(random.pick<int64_t>({1, 1, 1, 2}));
-    turned += std::string(i ? ", " : "") + (random.chance(10) ? "true" : "false");
+    wide.push_back(isGradient ? 1 : random.pick<int64_t>({1, 1, 1, 2}));
+    apart.push_back(isGradient ? 1 : random.pick<int64_t>({1, 1, 1, 2}));
+    turned += std::string(i ? ", " : "") + (!isGradient && random.chance(10) ? "true" : "false");
     pads.push_back(random.pick<int64_t>({0, 0, 1, 2, -1}));
     pads.push_back(random.pick<int64_t>({0, 0, 1, 2}));
     int64_t size = (image.back() - 1) * wide.back() + 1 + pads[size_t(2 * i)] + pads[size_t(2 * i + 1)];
     int64_t reach = (kernel.back() - 1) * apart.back() + 1;
     to.push_back(size < reach ? 0 : (size - reach) / strides.back() + 1);
   }
+  Shape spatial; // Of what was laid out last.
   auto laidOut = [&](const Shape &sizes, const char *first, const char *second, Shape &shape) {
+    spatial.clear();
     Shape order = random.chance(40) ? Shape() : shuffled(dims + 2);
     for (int64_t i = 0; order.empty() && i < dims + 2; ++i)
       shape.push_back(i);
@@ -159,6 +163,8 @@ void Generator::anyConvolution() {
     std::string text = "[";
     for (size_t i = 0; i < shape.size(); ++i) {
       int64_t which = shape[i];
+      if (which >= 2)
+        spatial.push_back(int64_t(i));
       text += (i ? ", " : "") + (which == 0 ? std::string(first) : which == 1 ? std::string(second) : std::to_string(which - 2));
       shape[i] = sizes[size_t(which)];
     }
@@ -170,14 +176,28 @@ void Generator::anyConvolution() {
   numbers += "->" + laidOut(to, "b", "f", resultShape);
   const std::string type = random.chance(65) ? "f32" : random.pick<std::string>({"bf16", "f16", "f64", "i32", "i8"});
   const std::string result = type == "i8" ? "i32" : type;
-  Val x = factor(type, imageShape), w = factor(type, kernelShape);
+  Val x = factor(type, imageShape), w = isGradient ? tamed(like(type, kernelShape)) : factor(type, kernelShape);
   Val made = add("stablehlo.convolution(" + x.name + ", " + w.name + ") dim_numbers = " + numbers + ", window = {stride = " + list(strides) +
                      ", pad = " + pairs(pads) + ", lhs_dilate = " + list(wide) + ", rhs_dilate = " + list(apart) + ", reverse = [" + turned +
                      "]} {batch_group_count = " + std::to_string(ofBatch ? groups : 1) + " : i64, feature_group_count = " +
                      std::to_string(ofBatch ? 1 : groups) + " : i64} : (" + typeOf(x) + ", " + typeOf(w) + ") -> " + typeText(result, resultShape),
                  result, resultShape, !isFloat(type) && x.isExact && w.isExact);
   if (isFloat(result) && count(resultShape) > 0 && random.chance(50))
-    binary("maximum", binary("add", made, like(result, resultShape)), constant("0.0", result, resultShape));
+    made = binary("maximum", binary("add", made, like(result, resultShape)), constant("0.0", result, resultShape));
+  if (result != "f32" || count(resultShape) == 0 || random.chance(60))
+    return;
+  // The greatest of neighbours.
+  Shape window(resultShape.size(), 1), steps = window, pooled = resultShape;
+  for (int64_t d : spatial) {
+    window[size_t(d)] = random.between(1, std::min<int64_t>(3, resultShape[size_t(d)]));
+    steps[size_t(d)] = random.between(1, 2);
+    pooled[size_t(d)] = (resultShape[size_t(d)] - window[size_t(d)]) / steps[size_t(d)] + 1;
+  }
+  Val least = constant("0xFF800000", "f32", {});
+  add("\"stablehlo.reduce_window\"(" + made.name + ", " + least.name + ") <{window_dimensions = " + array(window) + ", window_strides = " + array(steps) +
+          "}> ({\n  ^bb0(%p: tensor<f32>, %q: tensor<f32>):\n    %m = stablehlo.maximum %p, %q : tensor<f32>\n    stablehlo.return %m : tensor<f32>\n  }) : (" +
+          typeOf(made) + ", tensor<f32>) -> " + typeText("f32", pooled),
+      "f32", pooled, made.isExact);
 }
 
 void Generator::attention() {
