@@ -156,6 +156,10 @@ void Generator::anyScatter() {
     return;
   std::string element = typeText(a.type, {});
   std::string op = a.type == "i1" ? random.pick<std::string>({"", "or", "and"}) : random.pick<std::string>({"", "add", "maximum", "minimum", "multiply"});
+  // Of windows that overlap, which one is written last is left open: ours is where windows come behind their places, and elsewhere the reference's is another.
+  const auto first = int64_t(windows.part.size() - windows.offsets.size());
+  if (op.empty() && !windows.offsets.empty() && windows.offsets.front() != first)
+    op = a.type == "i1" ? "or" : "maximum";
   bool isSum = isFloat(a.type) && (op == "add" || op == "multiply");
   if (isSum)
     update = tamed(update);
