@@ -337,6 +337,22 @@ TEST_P(ProductTest, BitsDoNotDependOnTheColumnsBehind) {
   }
 }
 
+/// Other panels, or groups of a convolution, may have written there before.
+TEST_P(ProductTest, NothingBesideItsColumnsIsWritten) {
+  constexpr int64_t kRows = 13, kBeside = 16;
+  Pool pool(1);
+  for (int64_t depth : {20, 3000}) // In one part, and in several.
+    for (int64_t n : {1, 3, 8, 9, 24, 40, 50}) {
+      std::vector<float> a(static_cast<size_t>(kRows * depth), 0.5f), b(static_cast<size_t>(depth * n), 0.25f);
+      std::vector<float> c(static_cast<size_t>(kRows * (n + kBeside)), 7);
+      PackedMatrix packed = packMatrix({b.data(), n, 1}, depth, n, pool);
+      multiply(kRows, {a.data(), depth, 1}, packed, c.data(), n + kBeside, {}, pool);
+      for (int64_t i = 0; i < kRows; ++i)
+        for (int64_t j = 0; j < n + kBeside; ++j)
+          ASSERT_EQ(c[static_cast<size_t>(i * (n + kBeside) + j)], j < n ? static_cast<float>(depth) / 8 : 7) << i << ", " << j << " of " << n;
+    }
+}
+
 TEST_P(ProductTest, PacksIntoMemoryThatIsGiven) {
   constexpr int64_t kRows = 5, kColumns = 37, kDepth = 19;
   GuardedFloats a(kRows * kDepth), b(kDepth * kColumns), c(kRows * kColumns), expected(kRows * kColumns);

@@ -61,6 +61,10 @@ class Graph:
     gives_more: bool = False
     """Behind the results come new values of inputs that it writes to, of which nothing is expected."""
 
+    def lowered(self, **options: Any) -> Module:
+        """In StableHLO; raises NativeError with what the frontend has to say."""
+        return Module.from_torch(self.program.text, {"inputs": [list(tensor.shape) for tensor in self.inputs]} | options)
+
 
 @dataclass
 class Capture:
@@ -491,7 +495,7 @@ def with_least_outside(compiled: Capture | None, trace: Callable[[str], Capture]
             one = trace(f"{refusal}; torch.compile: {count} calls run between its {len(compiled.graphs)} graphs: {', '.join(compiled.outside)}")
             if _computing(one.outside) < count:
                 for graph in one.graphs:
-                    Module.from_torch(graph.program.text, {"inputs": [list(tensor.shape) for tensor in graph.inputs]})
+                    graph.lowered()
                 return one
             reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
     except Exception as error:

@@ -28,11 +28,8 @@ class Placed:
 
 
 def lower(graph: Graph, placed: Placed | None = None) -> Module:
-    """The graph in StableHLO; raises NativeError with what the frontend has to say."""
-    options: dict[str, Any] = {"inputs": [list(tensor.shape) for tensor in graph.inputs]}
-    if placed:
-        options["shardings"] = {"mesh": placed.mesh.axes, "inputs": placed.specs}
-    return Module.from_torch(graph.program.text, options)
+    """The graph in StableHLO, on its mesh where it has one."""
+    return graph.lowered(shardings={"mesh": placed.mesh.axes, "inputs": placed.specs}) if placed else graph.lowered()
 
 
 def _by_device(tensors: Sequence[torch.Tensor], placed: Placed | None) -> dict[str, torch.Tensor]:
