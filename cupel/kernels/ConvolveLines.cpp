@@ -59,8 +59,7 @@ struct Lines {
     if (halves > 0)
       roundPixels(image, z, y, skipped, pixels, to + low * channels);
     else
-      std::memcpy(to + low * channels, at(image, z, y) + skipped * channels,
-                  static_cast<size_t>(pixels * channels) * sizeof(float));
+      std::copy_n(at(image, z, y) + skipped * channels, pixels * channels, to + low * channels);
     std::fill(to + (low + pixels) * channels, to + size(), 0.0f);
   }
 

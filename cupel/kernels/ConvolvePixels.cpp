@@ -35,9 +35,8 @@ void findAlongLine(const Work &work, const float *line, int64_t x, int64_t count
   if (!line || begin >= end)
     begin = end = 0;
   std::fill(to, to + begin, work.zeros);
-  const float *at = line + (x + begin * stride) * channels;
-  for (int64_t i = begin; i < end; ++i, at += stride * channels)
-    to[i] = at;
+  for (int64_t i = begin; i < end; ++i)
+    to[i] = line + (x + i * stride) * channels;
   std::fill(to + end, to + count, work.zeros);
 }
 

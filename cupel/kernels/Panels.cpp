@@ -237,14 +237,14 @@ std::shared_ptr<float[]> allocateFloats(int64_t count) {
   constexpr size_t kAlignment = 64, kHugePage = size_t{2} << 20;
   auto bytes = (static_cast<size_t>(count) * sizeof(float) + kAlignment) / kAlignment * kAlignment;
   bool isLarge = bytes >= kHugePage;
-  auto *data = static_cast<float *>(std::aligned_alloc(isLarge ? kHugePage : kAlignment, bytes));
-  if (!data)
+  void *data = nullptr; // aligned_alloc takes multiples of its alignment only.
+  if (::posix_memalign(&data, isLarge ? kHugePage : kAlignment, bytes) != 0)
     throw std::bad_alloc();
 #if defined(MADV_HUGEPAGE)
   if (isLarge) // Whole ones only: what lies behind them is not ours.
     ::madvise(data, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
 #endif
-  return std::shared_ptr<float[]>(data, [](float *p) { std::free(p); });
+  return std::shared_ptr<float[]>(static_cast<float *>(data), [](float *p) { std::free(p); });
 }
 
 PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {

@@ -161,7 +161,7 @@ double logistic(double x) {
 /// that little more than the last rounding is lost. The C library's is off by more than 2 ULP.
 double hyperbolicTangent(double x) {
   double y = 2 * std::fabs(x);
-  if (y < 0x1p-27)
+  if (y < 0x1p-27 || std::isnan(y))
     return x;
   y = y > 44 ? 44 : y; // From there on it is 1.
   // y = k ln 2 + r, r in two parts; the first part of ln 2 is short enough for exact products.

@@ -129,7 +129,7 @@ Result<Tensor> constantTensor(ElementsAttr value, mlir::Type type) {
       Result<Tensor> result = Tensor::uninitialized(*element, splat ? tensor::Shape{} : shape);
       if (!result)
         return result;
-      std::memcpy(result->mutableData(), raw.data(), result->byteSize());
+      std::copy_n(raw.data(), result->byteSize(), reinterpret_cast<char *>(result->mutableData()));
       normalise(*result);
       return splat ? result->broadcastTo(shape, {}) : result;
     }

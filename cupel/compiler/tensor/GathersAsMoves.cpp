@@ -215,10 +215,10 @@ class GathersAsMoves : public impl::GathersAsMovesBase<GathersAsMoves> {
 public:
   void runOnOperation() override {
     rewriteEach(getOperation(), [](Operation *op) {
-      if (auto gather = dyn_cast<stablehlo::GatherOp>(op); gather && !moveKnown(gather))
-        makeBatches(gather);
-      else if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
+      if (auto scatter = dyn_cast<stablehlo::ScatterOp>(op))
         makeBatches(scatter);
+      else if (auto gather = dyn_cast<stablehlo::GatherOp>(op); gather && !moveKnown(gather))
+        makeBatches(gather);
     });
   }
 };

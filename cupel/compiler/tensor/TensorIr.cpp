@@ -453,7 +453,8 @@ LogicalResult AttentionOp::verify() {
   if (getPlacing().size() != placed.size())
     return emitOpError("needs a stride of its result for each dimension of the batch and for rows");
   int64_t expected = width;
-  for (int64_t d : llvm::reverse(placedOrder())) {
+  SmallVector<int64_t> order = placedOrder();
+  for (int64_t d : llvm::reverse(order)) {
     if (getPlacing()[d] != expected)
       return emitOpError("places its rows in no order of batch and rows");
     expected *= placed[d];
