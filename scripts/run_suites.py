@@ -322,12 +322,11 @@ class Suites:
         # Most vectors are too small for machine code, unless all of it is asked for.
         return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env),
                          counted([self.bin / "cupel_random_programs", "--planted", "0", "30"], self.env), *guarded,
-                         self.stages(*programs, seeds=300, every=1)])
+                         self.stages(*programs, seeds=300)])
 
-    def stages(self, *paths: Path, seeds: int = 0, every: int = 25) -> Result:
-        """Every stage of the compiler against the program it began with; of large corpora a part, all in a full run."""
-        every = 1 if self.mode == "full" else every
-        return counted([self.bin / "cupel_compare_stages", "0", str(seeds), str(every), *paths], self.env)
+    def stages(self, *paths: Path, seeds: int = 0) -> Result:
+        """Every stage of the compiler against the program it began with, of every program."""
+        return counted([self.bin / "cupel_compare_stages", "0", str(seeds), "1", *paths], self.env)
 
     def plugin(self) -> Result:
         """The PJRT plugin, through JAX."""
