@@ -90,7 +90,7 @@ struct Execution {
 };
 
 /// Whether an argument of this number is given up in this call.
-bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptions *options) {
+bool isDonated(const Compiled::Asked &argument, size_t number, const PJRT_ExecuteOptions *options) {
   if (!argument.isDonor)
     return false;
   if (!options)
@@ -99,6 +99,18 @@ bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptio
     if (options->non_donatable_input_indices[i] == static_cast<int64_t>(number))
       return false;
   return true;
+}
+
+/// Asks for all buffers of a call at once. A run before this one has pushed them out of the caches, and each that is locked would be
+/// waited for alone.
+void fetchBuffers(const PJRT_LoadedExecutable_Execute_Args &args) {
+  constexpr size_t kLine = 64;
+  for (size_t d = 0; d < args.num_devices; ++d)
+    for (size_t i = 0; i < args.num_args; ++i) {
+      auto *buffer = reinterpret_cast<const char *>(&object(args.argument_lists[d][i]));
+      for (size_t at = 0; at < sizeof(Buffer); at += kLine)
+        __builtin_prefetch(buffer + at, 1);
+    }
 }
 
 /// Makes room for the results. A result that takes the place of an argument which is given up, and
@@ -168,7 +180,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   auto execution = std::make_shared<Execution>();
   execution->compiled = compiled;
   for (size_t i = 0; i < info.arguments.size(); ++i)
-    execution->donated.push_back(isDonated(info.arguments[i], i, args->options));
+    execution->donated.push_back(isDonated(compiled->asked[i], i, args->options));
   bool anyDonated = std::ranges::find(execution->donated, true) != execution->donated.end();
 
   // Calls to the outside may wait for the host, and so may what waits for them.
@@ -176,7 +188,9 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
 
   // Nothing is changed before everything is known to be in order.
   execution->arguments.resize(devices.size());
-  for (size_t d = 0; d < devices.size(); ++d)
+  fetchBuffers(*args);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    execution->arguments[d].reserve(args->num_args);
     for (size_t i = 0; i < args->num_args; ++i) {
       Buffer &buffer = object(args->argument_lists[d][i]);
       std::shared_ptr<BufferData> data = buffer.get();
@@ -187,13 +201,13 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
         return invalid("argument " + std::to_string(i) + " of " + info.name + " lies on " +
                        buffer.memory.device.description.text + " and not on " +
                        devices[d]->description.text);
-      const ValueInfo &expected = info.arguments[i];
+      const Compiled::Asked &expected = compiled->asked[i];
       // Hosts give all kinds of empty buffers for tokens.
-      if (!expected.isToken && (buffer.type != bufferType(expected.type.storage) ||
-                                (!expected.isDynamic() && buffer.shape != expected.shardShape())))
+      if (!expected.isToken &&
+          (buffer.type != expected.type || (!expected.isDynamic && buffer.shape != expected.shape)))
         return invalid("argument " + std::to_string(i) + " of " + info.name + " is a " +
                        std::string(bufferTypeName(buffer.type)) + " buffer of another type or " +
-                       "shape than " + tensor::describe(expected.type, expected.shardShape()));
+                       "shape than " + tensor::describe(info.arguments[i].type, info.arguments[i].shardShape()));
       isReadInPlace &= buffer.isReadInPlace || data->ready->isReady();
       // Hosts may change what they gave to this call once it has returned. Weights are what they keep.
       if (data->wasBorrowed() && compiled->program->readingOf(i) == runtime::Reading::Whole)
@@ -201,6 +215,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
           return makeError(whole.error());
       execution->arguments[d].push_back(std::move(data));
     }
+  }
 
   // The same buffer must not be given up and used beside that.
   if (anyDonated)
