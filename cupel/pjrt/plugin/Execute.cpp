@@ -22,6 +22,26 @@ namespace {
 
 constexpr int64_t kShortRunNanoseconds = 100'000;
 
+/// What follows is touched soon. A run before this one has pushed it out of the caches, and what is locked or counted is waited for one by one.
+void fetch(const void *from, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(static_cast<const char *>(from) + at, 1);
+}
+
+/// All buffers of a call, and then what they have.
+void fetchBuffers(const PJRT_LoadedExecutable_Execute_Args &args) {
+  for (bool isData : {false, true})
+    for (size_t d = 0; d < args.num_devices; ++d)
+      for (size_t i = 0; i < args.num_args; ++i) {
+        Buffer &buffer = object(args.argument_lists[d][i]);
+        if (isData)
+          fetch(buffer.place, sizeof(BufferData));
+        else
+          fetch(&buffer, sizeof buffer);
+      }
+}
+
 /// One run, from the moment its arguments are known.
 struct Execution {
   std::shared_ptr<const Compiled> compiled;
@@ -55,7 +75,21 @@ struct Execution {
     complete->set(fault);
   }
 
+  /// The caller's core has them, if this is another.
+  void fetchArguments() const {
+    for (const auto &own : arguments)
+      for (const auto &data : own)
+        fetch(data.get(), sizeof *data);
+    for (const auto &own : arguments)
+      for (const auto &data : own)
+        if (!data->wasBorrowed() && data->ready->isReady()) {
+          __builtin_prefetch(data->tensor.shape().data());
+          __builtin_prefetch(data->tensor.strides().data());
+        }
+  }
+
   void run(const std::atomic<bool> *stop) {
+    fetchArguments();
     ProcessTensors inputs(arguments.size());
     for (size_t d = 0; d < arguments.size(); ++d) {
       inputs[d].reserve(arguments[d].size());
@@ -99,18 +133,6 @@ bool isDonated(const Compiled::Asked &argument, size_t number, const PJRT_Execut
     if (options->non_donatable_input_indices[i] == static_cast<int64_t>(number))
       return false;
   return true;
-}
-
-/// Asks for all buffers of a call at once. A run before this one has pushed them out of the caches, and each that is locked would be
-/// waited for alone.
-void fetchBuffers(const PJRT_LoadedExecutable_Execute_Args &args) {
-  constexpr size_t kLine = 64;
-  for (size_t d = 0; d < args.num_devices; ++d)
-    for (size_t i = 0; i < args.num_args; ++i) {
-      auto *buffer = reinterpret_cast<const char *>(&object(args.argument_lists[d][i]));
-      for (size_t at = 0; at < sizeof(Buffer); at += kLine)
-        __builtin_prefetch(buffer + at, 1);
-    }
 }
 
 /// Makes room for the results. A result that takes the place of an argument which is given up, and
