@@ -138,7 +138,7 @@ void checkFinished(const PackedConvolution &packed, const float *input, const fl
   int64_t rows = packed.shape().rows(), columns = packed.shape().outputChannels;
   FinishOperands operands(rows, columns);
   GuardedFloats c(rows * columns);
-  for (auto [which, threads] : {std::pair{47, 1}, {8, 2}, {43, 3}, {12, 7}, {50, 2}, {65, 2}, {107, 1}}) {
+  for (auto [which, threads] : {std::pair{47, 1}, {8, 2}, {43, 3}, {12, 7}, {50, 2}, {65, 2}, {107, 1}, {128, 3}, {168, 2}, {236, 7}}) {
     Finish finish = operands.make(which);
     Epilogue epilogue{bias};
     epilogue.finish = &finish;

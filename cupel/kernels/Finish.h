@@ -12,6 +12,8 @@ namespace cupel::kernels {
 struct Finish {
   const float *factors[2] = {}; // One for each column.
   const float *addends = nullptr;
+  /// The first factor and the addend are one multiply-add, rounded once where the processor can; there is no second factor.
+  bool isJoined = false;
   const float *rows = nullptr; // As many rows and columns as the result has: added.
   int64_t rowStride = 0;
   bool isPositive = false; // The low limit is a zero without a sign.
@@ -22,5 +24,17 @@ struct Finish {
   uint16_t *narrow = nullptr;
   int64_t narrowStride = 0;
 };
+
+/// Steps with a number for each column, in this order: a sum, factors, a sum. What is null is left out, but the first factor is there.
+struct ColumnTerms {
+  const float *bias = nullptr;
+  const float *factors[2] = {};
+  const float *addends = nullptr;
+  int64_t columns = 0;
+};
+
+/// `factor` and `addend` such that x * factor + addend is what the terms make of x, up to rounding. False where that cannot be said: a
+/// number is infinite, NaN or so large that one of both ways may overflow and the other not, or a product of factors lost digits.
+bool joinTerms(const ColumnTerms &terms, float *factor, float *addend);
 
 } // namespace cupel::kernels

@@ -1,5 +1,5 @@
 // What a Finish (Finish.h) does to sums: while they are in registers, and to a block in memory. Included by the files compiled for one
-// instruction set. Every step rounds as it is written: nothing here may be contracted.
+// instruction set. Every step rounds as it is written: nothing but what is joined may be contracted.
 
 #pragma once
 
@@ -10,6 +10,8 @@
 namespace cupel::kernels {
 namespace {
 
+inline Vector multiplyAdd(Vector a, Vector b, Vector c) { return a * b + c; }
+
 /// Sums of some rows and vectors of columns, from (row, column) of the result on; of the last vectors, `count` elements are there. As a
 /// function of its own it would take the sums out of the registers, and the loops before it would find them in memory.
 template <int rows, int vectors>
@@ -18,9 +20,18 @@ template <int rows, int vectors>
   auto get = [&](const float *from, int j) __attribute__((always_inline)) {
     return j + 1 < vectors ? load(from + j * kWidth) : loadPart(from + j * kWidth, count);
   };
+  if (finish.isJoined) {
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      Vector factor = get(finish.factors[0] + column, j), addend = get(finish.addends + column, j);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        sums[i][j] = multiplyAdd(sums[i][j], factor, addend);
+    }
+  }
 #pragma unroll
   for (const float *factors : finish.factors)
-    if (factors) {
+    if (factors && !finish.isJoined) {
 #pragma unroll
       for (int j = 0; j < vectors; ++j) {
         Vector factor = get(factors + column, j);
@@ -29,7 +40,7 @@ template <int rows, int vectors>
           sums[i][j] = sums[i][j] * factor;
       }
     }
-  if (finish.addends) {
+  if (finish.addends && !finish.isJoined) {
 #pragma unroll
     for (int j = 0; j < vectors; ++j) {
       Vector addend = get(finish.addends + column, j);
@@ -105,6 +116,39 @@ template <int rows, int vectors>
       Vector sums[1][1] = {{loadPart(c + j, count)}};
       putSums(sums, &finish, row + i, column + j, count, c + j, ldc);
     }
+}
+
+[[maybe_unused]] bool joinColumns(const ColumnTerms &terms, float *factor, float *addend) {
+  // Far beyond what networks have, and far below what sums of any size overflow with.
+  constexpr float kLargest = 0x1p30f, kSmallestNormal = 0x1p-126f;
+  using Lanes = decltype(Vector{} <= Vector{});
+  const Vector largest = splat(kLargest), smallest = splat(kSmallestNormal);
+  auto size = [](Vector value) { return value < 0 ? -value : value; };
+  Lanes areFit = Vector{} == Vector{};
+  for (int64_t j = 0; j < terms.columns; j += kWidth) {
+    int64_t count = terms.columns - j < kWidth ? terms.columns - j : kWidth;
+    Vector first = loadPart(terms.factors[0] + j, count), product = first;
+    if (terms.factors[1]) {
+      Vector second = loadPart(terms.factors[1] + j, count);
+      product = first * second;
+      areFit &= (size(first) <= largest) & (size(second) <= largest);
+      areFit &= (size(product) >= smallest) | (first == 0) | (second == 0);
+    }
+    Vector sum = terms.addends ? loadPart(terms.addends + j, count) : Vector{};
+    areFit &= size(sum) <= largest;
+    if (terms.bias) {
+      Vector bias = loadPart(terms.bias + j, count);
+      areFit &= size(bias) <= largest;
+      sum = multiplyAdd(bias, product, sum);
+    }
+    areFit &= (size(product) <= largest) & (size(sum) <= largest);
+    storePart(factor + j, product, count);
+    storePart(addend + j, sum, count);
+  }
+  for (int i = 0; i < kWidth; ++i)
+    if (!areFit[i])
+      return false;
+  return true;
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "cupel/kernels/Finish.h"
+#include "cupel/kernels/Isa.h"
+#include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/TestBuffers.h"
 
 #include <bit>
@@ -25,7 +27,8 @@ struct FinishOperands {
       first[i] *= 1e-38f; // What is denormal is rounded as well.
   }
 
-  /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16.
+  /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16, a factor and an addend
+  /// that are one step.
   Finish make(int which) {
     Finish finish;
     if (which & 1)
@@ -42,6 +45,11 @@ struct FinishOperands {
       finish.hasHigh = true, finish.high = 1.5f;
     if (which & 64)
       finish.narrow = narrow.data(), finish.narrowStride = columns;
+    if (which & 128) {
+      finish.factors[0] = second.data();
+      finish.addends = addends.data();
+      finish.isJoined = true;
+    }
     return finish;
   }
 };
@@ -50,9 +58,13 @@ inline float finishedElement(const Finish &finish, float value, int64_t row, int
   // Each is stored, so that nothing is contracted.
   volatile float now = value;
   for (const float *factors : finish.factors)
-    if (factors)
+    if (factors && !finish.isJoined)
       now = now * factors[column];
-  if (finish.addends)
+  if (finish.isJoined && currentKernels().width > 4) // Those with wider vectors round once.
+    now = std::fma(now, finish.factors[0][column], finish.addends[column]);
+  else if (finish.isJoined)
+    now = now * finish.factors[0][column];
+  if (finish.addends && !(finish.isJoined && currentKernels().width > 4))
     now = now + finish.addends[column];
   if (finish.rows)
     now = now + finish.rows[row * finish.rowStride + column];

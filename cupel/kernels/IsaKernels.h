@@ -97,6 +97,7 @@ constexpr KernelTable makeTable(const char *name) {
   if constexpr (kWidth >= 16)
     table.grouped[4] = convolveGroups<16>;
   table.finishBlock = finishBlock;
+  table.joinColumns = joinColumns;
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;

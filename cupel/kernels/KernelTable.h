@@ -253,6 +253,7 @@ struct KernelTable {
   GroupedFunction grouped[kGroupSizes];
   /// Rows and columns of a result that lie in memory.
   void (*finishBlock)(const Finish &finish, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns);
+  bool (*joinColumns)(const ColumnTerms &terms, float *factor, float *addend);
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
 

@@ -1,5 +1,6 @@
 #include "cupel/kernels/Panels.h"
 
+#include "cupel/kernels/Isa.h"
 #include "cupel/kernels/Scratch.h"
 
 #include <algorithm>
@@ -231,6 +232,10 @@ void Epilogue::complete(const KernelTable &kernels, bool isFinished, float *c, i
     kernels.finishBlock(*finish, c, ldc, row, rows, column, columns);
   if (function)
     function(operands, c, ldc, row, rows, column, columns);
+}
+
+bool joinTerms(const ColumnTerms &terms, float *factor, float *addend) {
+  return currentKernels().joinColumns(terms, factor, addend);
 }
 
 std::shared_ptr<float[]> allocateFloats(int64_t count) {

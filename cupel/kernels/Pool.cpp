@@ -24,6 +24,8 @@ int Pool::threadsFor(double nanoseconds) const {
   return static_cast<int>(std::min<double>(count, 1 + nanoseconds / (kWorthSharing / 2)));
 }
 
+void Pool::expectWork() const { expectBriefPieces(count); }
+
 void Pool::share(int64_t units, const std::function<void(int64_t)> &body) const {
   runBriefPieces(units, count, body);
 }

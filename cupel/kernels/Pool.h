@@ -33,6 +33,9 @@ public:
     share(units, std::ref(body));
   }
 
+  /// Work will come within microseconds: whoever would have to be woken for it wakes up.
+  void expectWork() const;
+
   /// Threads that a call of this many nanoseconds in all will be offered.
   int threadsFor(double nanoseconds) const;
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace cupel::kernels {
@@ -180,7 +181,7 @@ TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
         FinishOperands operands(m, n);
         for (int64_t i = 0; i < m * n; i += 3)
           operands.rows[i] = -0.0f;
-        for (int which : {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111}) {
+        for (int which : {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111, 128, 140, 200}) {
           Finish finish = operands.make(which);
           Epilogue epilogue;
           epilogue.finish = &finish;
@@ -209,6 +210,46 @@ TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
           expectSteps("as it lies");
         }
       }
+}
+
+/// Steps for each column as one multiply-add: what it makes of numbers lies as close to the exact result as the steps one by one do.
+TEST_P(ProductTest, TermsOfColumnsAreJoinedWhereThatIsRight) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int64_t columns : {1, 4, 15, 16, 77})
+    for (int which = 0; which < 8; ++which) {
+      GuardedFloats bias(columns), first(columns), second(columns), addends(columns), factor(columns), addend(columns);
+      bias.fill(1), first.fill(2), second.fill(3), addends.fill(4);
+      ColumnTerms terms{which & 1 ? bias.data() : nullptr, {first.data(), which & 2 ? second.data() : nullptr}, which & 4 ? addends.data() : nullptr, columns};
+      ASSERT_TRUE(joinTerms(terms, factor.data(), addend.data()));
+      for (int64_t i = 0; i < columns; ++i)
+        for (float x : {0.0f, 1.0f, -317.25f}) {
+          double b = terms.bias ? bias[i] : 0, f = double(first[i]) * (terms.factors[1] ? second[i] : 1), a = terms.addends ? addends[i] : 0;
+          double size = std::abs(x * f) + std::abs(b * f) + std::abs(a);
+          ASSERT_NEAR(double(x) * factor[i] + addend[i], (x + b) * f + a, 4 * size * 0x1p-24) << i << " of " << columns << ", terms " << which;
+        }
+      // One that does not fit is enough, wherever it stands.
+      int64_t odd = columns / 2;
+      auto expectRefused = [&](GuardedFloats &numbers, float value) {
+        float kept = std::exchange(numbers[odd], value);
+        EXPECT_FALSE(joinTerms(terms, factor.data(), addend.data())) << value << " of " << columns << ", terms " << which;
+        numbers[odd] = kept;
+      };
+      for (float value : {kInfinity, -kInfinity, std::nanf(""), 0x1p31f, -0x1p100f}) {
+        expectRefused(first, value);
+        if (terms.bias)
+          expectRefused(bias, value);
+        if (terms.factors[1])
+          expectRefused(second, value);
+        if (terms.addends)
+          expectRefused(addends, value);
+      }
+      if (terms.factors[1]) {
+        second[odd] = 0x1p-100f;
+        expectRefused(first, 0x1p-40f); // Digits of the product would be lost ...
+        first[odd] = 0;                 // ... which those of nothing are not.
+        EXPECT_TRUE(joinTerms(terms, factor.data(), addend.data()));
+      }
+    }
 }
 
 TEST_P(ProductTest, NotANumberAndInfinityStayInTheirRowsAndColumns) {

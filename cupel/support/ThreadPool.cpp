@@ -106,6 +106,19 @@ public:
     job.left.wait(lock, [&] { return job.helping == 0; });
   }
 
+  void expect(int wanted) {
+    {
+      std::lock_guard lock(mutex);
+      wanted = std::min(wanted, sleeping);
+      if (wanted <= expected)
+        return;
+      wanted -= expected;
+      expected += wanted;
+    }
+    for (; wanted > 0; --wanted)
+      offered.notify_one();
+  }
+
 private:
   static constexpr int kMostHelpers = 255;
 
@@ -137,8 +150,13 @@ private:
     while (true) {
       if (jobs.empty()) {
         ++sleeping;
-        offered.wait(lock, [&] { return !jobs.empty(); });
+        offered.wait(lock, [&] { return !jobs.empty() || expected > 0; });
         --sleeping;
+        if (expected > 0)
+          --expected;
+        if (jobs.empty())
+          lookOut(lock);
+        continue;
       }
       Job *job = jobs.front();
       ++job->helping;
@@ -154,14 +172,17 @@ private:
       withdraw(*job);
       if (--job->helping == 0)
         job->left.notify_one();
-      if (isBrief && jobs.empty()) {
-        ++lookingOut;
-        lock.unlock();
-        lookOutFor([&] { return offers.load(std::memory_order_relaxed) > 0; });
-        lock.lock();
-        --lookingOut;
-      }
+      if (isBrief && jobs.empty())
+        lookOut(lock);
     }
+  }
+
+  void lookOut(std::unique_lock<std::mutex> &lock) {
+    ++lookingOut;
+    lock.unlock();
+    lookOutFor([&] { return offers.load(std::memory_order_relaxed) > 0; });
+    lock.lock();
+    --lookingOut;
   }
 
   const pid_t owner = getpid();
@@ -173,6 +194,7 @@ private:
   int working = 0;    // Callers and helpers that have pieces to run.
   int callers = 0;    // Those of them that are callers.
   int sleeping = 0;   // Helpers that must be woken.
+  int expected = 0;   // How many of these were told to look out, and have not heard it yet.
   int lookingOut = 0; // Helpers that will see a job by themselves.
 };
 
@@ -212,6 +234,11 @@ void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &p
 
 void runBriefPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece) {
   run(count, threads, true, piece);
+}
+
+void expectBriefPieces(int threads) {
+  if (threads > 1 && !isInsidePiece && Pool::get().isAlive())
+    Pool::get().expect(threads - 1);
 }
 
 } // namespace cupel

@@ -22,4 +22,8 @@ void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &p
 /// wake a thread, helpers look out for the next call before they sleep.
 void runBriefPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece);
 
+/// Wakes up to `threads - 1` helpers that sleep, for a caller who will have brief pieces within microseconds: they look out for these
+/// as they do behind the last ones.
+void expectBriefPieces(int threads);
+
 } // namespace cupel

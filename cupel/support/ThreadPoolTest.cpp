@@ -1,6 +1,7 @@
 #include "cupel/support/ThreadPool.h"
 
 #include <atomic>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <set>
 #include <sys/wait.h>
@@ -31,6 +32,22 @@ TEST(ThreadPoolTest, HelpersWork) {
       std::this_thread::yield();
   });
   EXPECT_EQ(arrived, 2);
+}
+
+/// Told to look out again and again, with pieces behind it or without any: no helper stays away.
+TEST(ThreadPoolTest, HelpersThatLookedOutInVainWorkAgain) {
+  for (int i = 0; i < 50; ++i) {
+    cupel::expectBriefPieces(4);
+    if (i % 3 == 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(300)); // They sleep again.
+    std::atomic<int> arrived = 0;
+    cupel::runBriefPieces(2, 2, [&](int64_t) {
+      ++arrived;
+      while (arrived < 2)
+        std::this_thread::yield();
+    });
+    ASSERT_EQ(arrived, 2);
+  }
 }
 
 TEST(ThreadPoolTest, InnerCallsRunInPlace) {

@@ -43,7 +43,7 @@ class Buffer : public HandleBase {
 public:
   Buffer(MemorySpace &memory, PJRT_Buffer_Type type, tensor::Shape shape,
          std::shared_ptr<BufferData> data)
-      : memory(memory), type(type), shape(std::move(shape)), data(std::move(data)) {}
+      : memory(memory), type(type), shape(std::move(shape)), place(data.get()), data(std::move(data)) {}
 
   /// The data, or null once deleted.
   std::shared_ptr<BufferData> get() const;
@@ -54,6 +54,7 @@ public:
   MemorySpace &memory;
   const PJRT_Buffer_Type type;
   const tensor::Shape shape;
+  const void *const place; // Of the data it was made with, which may be gone: to be fetched into caches, never to be read.
   MinorToMajor layout; // Empty: row-major. Nobody changes it once the host has the buffer.
   /// Whether hosts may read the memory itself, for which they wait with locks of their own held. So
   /// never for what may wait for the host in turn. Must not change: hosts ask more than once.

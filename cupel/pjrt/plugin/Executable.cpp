@@ -48,6 +48,9 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
     resultLayouts.push_back(layoutOfMode(result.layoutMode, result.shape.size()));
   }
   for (const ValueInfo &argument : info().arguments) {
+    bool isKnown = !argument.isToken && !argument.isDynamic();
+    asked.push_back({argument.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(argument.type.storage), argument.isToken,
+                     argument.isDynamic(), argument.isDonor, isKnown ? argument.shardShape() : tensor::Shape()});
     argumentBytes += argument.shardBytes();
     if (argument.aliasedResult >= 0)
       aliasBytes += argument.shardBytes();

@@ -26,6 +26,14 @@ public:
   const std::string compileOptions;          // As they came.
   std::shared_ptr<const std::string> origin; // Of its results.
 
+  /// What calls ask of an argument. They go through all of them, which lie side by side here.
+  struct Asked {
+    PJRT_Buffer_Type type = PJRT_Buffer_Type_INVALID;
+    bool isToken = false, isDynamic = false, isDonor = false;
+    tensor::Shape shape; // On a device.
+  };
+  std::vector<Asked> asked;
+
   std::vector<PJRT_Buffer_Type> resultTypes;
   std::vector<int64_t> resultDims;
   std::vector<size_t> resultRanks;

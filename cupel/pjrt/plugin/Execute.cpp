@@ -22,6 +22,26 @@ namespace {
 
 constexpr int64_t kShortRunNanoseconds = 100'000;
 
+/// What follows is touched soon. A run before this one has pushed it out of the caches, and what is locked or counted is waited for one by one.
+void fetch(const void *from, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(static_cast<const char *>(from) + at, 1);
+}
+
+/// All buffers of a call, and then what they have.
+void fetchBuffers(const PJRT_LoadedExecutable_Execute_Args &args) {
+  for (bool isData : {false, true})
+    for (size_t d = 0; d < args.num_devices; ++d)
+      for (size_t i = 0; i < args.num_args; ++i) {
+        Buffer &buffer = object(args.argument_lists[d][i]);
+        if (isData)
+          fetch(buffer.place, sizeof(BufferData));
+        else
+          fetch(&buffer, sizeof buffer);
+      }
+}
+
 /// One run, from the moment its arguments are known.
 struct Execution {
   std::shared_ptr<const Compiled> compiled;
@@ -55,7 +75,21 @@ struct Execution {
     complete->set(fault);
   }
 
+  /// The caller's core has them, if this is another.
+  void fetchArguments() const {
+    for (const auto &own : arguments)
+      for (const auto &data : own)
+        fetch(data.get(), sizeof *data);
+    for (const auto &own : arguments)
+      for (const auto &data : own)
+        if (!data->wasBorrowed() && data->ready->isReady()) {
+          __builtin_prefetch(data->tensor.shape().data());
+          __builtin_prefetch(data->tensor.strides().data());
+        }
+  }
+
   void run(const std::atomic<bool> *stop) {
+    fetchArguments();
     ProcessTensors inputs(arguments.size());
     for (size_t d = 0; d < arguments.size(); ++d) {
       inputs[d].reserve(arguments[d].size());
@@ -90,7 +124,7 @@ struct Execution {
 };
 
 /// Whether an argument of this number is given up in this call.
-bool isDonated(const ValueInfo &argument, size_t number, const PJRT_ExecuteOptions *options) {
+bool isDonated(const Compiled::Asked &argument, size_t number, const PJRT_ExecuteOptions *options) {
   if (!argument.isDonor)
     return false;
   if (!options)
@@ -168,7 +202,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   auto execution = std::make_shared<Execution>();
   execution->compiled = compiled;
   for (size_t i = 0; i < info.arguments.size(); ++i)
-    execution->donated.push_back(isDonated(info.arguments[i], i, args->options));
+    execution->donated.push_back(isDonated(compiled->asked[i], i, args->options));
   bool anyDonated = std::ranges::find(execution->donated, true) != execution->donated.end();
 
   // Calls to the outside may wait for the host, and so may what waits for them.
@@ -176,7 +210,9 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
 
   // Nothing is changed before everything is known to be in order.
   execution->arguments.resize(devices.size());
-  for (size_t d = 0; d < devices.size(); ++d)
+  fetchBuffers(*args);
+  for (size_t d = 0; d < devices.size(); ++d) {
+    execution->arguments[d].reserve(args->num_args);
     for (size_t i = 0; i < args->num_args; ++i) {
       Buffer &buffer = object(args->argument_lists[d][i]);
       std::shared_ptr<BufferData> data = buffer.get();
@@ -187,13 +223,13 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
         return invalid("argument " + std::to_string(i) + " of " + info.name + " lies on " +
                        buffer.memory.device.description.text + " and not on " +
                        devices[d]->description.text);
-      const ValueInfo &expected = info.arguments[i];
+      const Compiled::Asked &expected = compiled->asked[i];
       // Hosts give all kinds of empty buffers for tokens.
-      if (!expected.isToken && (buffer.type != bufferType(expected.type.storage) ||
-                                (!expected.isDynamic() && buffer.shape != expected.shardShape())))
+      if (!expected.isToken &&
+          (buffer.type != expected.type || (!expected.isDynamic && buffer.shape != expected.shape)))
         return invalid("argument " + std::to_string(i) + " of " + info.name + " is a " +
                        std::string(bufferTypeName(buffer.type)) + " buffer of another type or " +
-                       "shape than " + tensor::describe(expected.type, expected.shardShape()));
+                       "shape than " + tensor::describe(info.arguments[i].type, info.arguments[i].shardShape()));
       isReadInPlace &= buffer.isReadInPlace || data->ready->isReady();
       // Hosts may change what they gave to this call once it has returned. Weights are what they keep.
       if (data->wasBorrowed() && compiled->program->readingOf(i) == runtime::Reading::Whole)
@@ -201,6 +237,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
           return makeError(whole.error());
       execution->arguments[d].push_back(std::move(data));
     }
+  }
 
   // The same buffer must not be given up and used beside that.
   if (anyDonated)

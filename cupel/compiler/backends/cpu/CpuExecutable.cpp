@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/backends/Backend.h"
 #include "cupel/compiler/backends/cpu/SavedProgram.h"
+#include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/compiler/backends/reference/Pieces.h"
 #include "cupel/compiler/program/ProgramText.h"
 #include "cupel/compiler/tensor/TensorIr.h"
@@ -9,9 +10,14 @@
 #include "cupel/reference/Registry.h"
 #include "cupel/runtime/CheckArguments.h"
 
+#include <chrono>
+
 namespace cupel::compiler {
 
 using runtime::ProcessTensors;
+
+/// What takes so long is worth waking helpers for before it is known what there will be to share.
+static constexpr int64_t kLongRunNanoseconds = 500'000;
 
 static bool holdsCollectives(mlir::ModuleOp module) {
   return module
@@ -108,6 +114,8 @@ runtime::Reading CpuExecutable::readingOf(size_t argument) const {
 
 Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
                                               const std::atomic<bool> *stop) const {
+  if (lastNanoseconds.load(std::memory_order_relaxed) >= kLongRunNanoseconds)
+    kernelPool().expectWork(); // They are there when the arguments have been looked at.
   if (Status status = runtime::checkArguments(info(), arguments); !status)
     return status.error();
   bool isAlone = info().processCount() == 1, isForAll = !isAlone && program->devices.isGathered();
@@ -124,11 +132,13 @@ Result<ProcessTensors> CpuExecutable::execute(ProcessTensors arguments,
   reference::Run run(options);
   reference::Grid grid(1, 1);
   reference::GridProcess process{run, &grid};
+  auto begin = std::chrono::steady_clock::now();
   Result<std::vector<tensor::Tensor>> results =
       traced ? traced->run(process, std::move(arguments[0]))
              : loaded->run(process, std::move(arguments[0]));
   if (!results)
     return results.error();
+  lastNanoseconds.store((std::chrono::steady_clock::now() - begin).count(), std::memory_order_relaxed);
   ProcessTensors all;
   all.push_back(std::move(*results));
   if (isForAll)

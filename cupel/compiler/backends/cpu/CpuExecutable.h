@@ -40,6 +40,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> compiled;
   std::unique_ptr<LoadedProgram> loaded;
   std::unique_ptr<TracedRuns> traced; // Null: its commands are not recorded.
+  mutable std::atomic<int64_t> lastNanoseconds = 0; // That a run took.
 };
 
 } // namespace cupel::compiler

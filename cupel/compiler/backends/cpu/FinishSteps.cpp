@@ -118,15 +118,27 @@ const float *FinishSteps::numbers(const Columns &columns, std::span<const std::b
 
 void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std::span<const std::byte *const> reads,
                        kernels::ScratchFrame &frame) const {
+  kernels::ColumnTerms terms;
+  terms.columns = width;
   if (bias)
-    epilogue.bias = numbers(*bias, reads, frame);
+    epilogue.bias = terms.bias = numbers(*bias, reads, frame);
   if (!factors[0] && !addends && rows < 0 && !low && !high)
     return;
   for (int i = 0; i < 2; ++i)
     if (factors[i])
-      finish.factors[i] = numbers(*factors[i], reads, frame);
+      finish.factors[i] = terms.factors[i] = numbers(*factors[i], reads, frame);
   if (addends)
-    finish.addends = numbers(*addends, reads, frame);
+    finish.addends = terms.addends = numbers(*addends, reads, frame);
+  if (factors[0] && (bias || factors[1])) {
+    auto *factor = frame.take<float>(width), *addend = frame.take<float>(width);
+    if (kernels::joinTerms(terms, factor, addend)) {
+      epilogue.bias = nullptr;
+      finish.factors[0] = factor;
+      finish.factors[1] = nullptr;
+      finish.addends = addend;
+      finish.isJoined = true;
+    }
+  }
   if (rows >= 0) {
     finish.rows = reinterpret_cast<const float *>(reads[size_t(rows)]);
     finish.rowStride = rowStride;

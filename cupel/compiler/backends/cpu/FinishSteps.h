@@ -1,5 +1,6 @@
 // The beginning of an epilogue that kernels of products and convolutions do before elements leave the registers: a sum with a number for each
-// column, and what a Finish has room for (factors and a sum of a normalisation, a residual, limits). Each step rounds as the program has it.
+// column, and what a Finish has room for (factors and a sum of a normalisation, a residual, limits). Numbers for each column are joined to
+// one multiply-add where that differs by rounding alone; each other step rounds as the program has it.
 // Used by those kernels; what follows is theirs to do.
 
 #pragma once

@@ -215,6 +215,8 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
   // Who watches launches looks at all that they read.
   LaunchWatch *watch = LaunchWatch::current() ? LaunchWatch::current() : guardPages();
   for (Tensor &argument : arguments) {
+    if (!watch && argument.isContiguous())
+      continue;
     Result<Tensor> whole = watch ? tensor::wholeTensor(argument) : argument.contiguous();
     if (!whole)
       return whole.error().as(ErrorCode::OutOfMemory);

@@ -84,7 +84,7 @@ TEST(ProductKindsTest, NumbersForEachChannel) {
 }
 
 /// What joined numbers would lose: a product that overflows before it is made small again, and others.
-TEST(ProductKindsTest, NumbersForEachChannelAreTakenOneByOne) {
+TEST(ProductKindsTest, NumbersForEachChannelThatDoNotJoinAreTakenOneByOne) {
   for (float odd : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
                     0x1p120f, -0x1p127f}) {
     Tensor factors = floats({20}, 4), others = floats({20}, 5);
@@ -93,6 +93,13 @@ TEST(ProductKindsTest, NumbersForEachChannelAreTakenOneByOne) {
     checkNormalised({floats({1, 9, 11, 8}, 1), floats({3, 3, 8, 20}, 2), floats({20}, 3), factors,
                      others, floats({20}, 6)});
   }
+  for (float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 0x1p127f})
+    for (int which : {2, 5}) {
+      std::vector<Tensor> arguments = {floats({1, 9, 11, 8}, 1), floats({3, 3, 8, 20}, 2), floats({20}, 3), floats({20}, 4), floats({20}, 5), floats({20}, 6)};
+      reinterpret_cast<float *>(arguments[size_t(which)].mutableData())[7] = odd;
+      reinterpret_cast<float *>(arguments[3].mutableData())[7] = 0;
+      checkNormalised(arguments);
+    }
 }
 
 Tensor integers(DType type, tensor::Shape shape, unsigned seed) {
