@@ -140,13 +140,22 @@ bool isCounted(Operation *op) {
          llvm::any_of(op->getUsers(), [](Operation *user) { return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user); });
 }
 
+/// Index vectors of which a part repeats itself: passes behind this one take them apart (`separate-gathers`, `widen-windows`), and need not make them.
+bool areVectorsOfParts(Operation *op) {
+  return isa<stablehlo::ConcatenateOp>(op) && llvm::any_of(op->getOperands(), isRepeated) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto gather = dyn_cast<stablehlo::GatherOp>(user);
+           auto scatter = dyn_cast<stablehlo::ScatterOp>(user);
+           return gather ? gather.getStartIndices().getDefiningOp() == op : scatter && scatter.getScatterIndices().getDefiningOp() == op;
+         });
+}
+
 bool fold(Operation *op) {
   if (isa<stablehlo::ConstantOp>(op) || isCounted(op) || op->getNumResults() == 0 || !isMemoryEffectFree(op) ||
       isa_and_nonnull<TirDialect>(op->getDialect()) ||
       op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
       isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,
           stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) ||
-      (op->getNumResults() == 1 && isRepeated(op->getResult(0))))
+      (op->getNumResults() == 1 && isRepeated(op->getResult(0))) || areVectorsOfParts(op))
     return false;
   int64_t given = 0, made = 0;
   bool isSplat = op->getNumOperands() > 0;
@@ -191,7 +200,7 @@ bool fold(Operation *op) {
 /// Repeated numbers are constants for all that do not read them through their moves, if they are not too many.
 void writeOutForOthers(Block &block) {
   for (Operation &op : block)
-    if (!op.hasTrait<stablehlo::Elementwise>() && !isMove(&op) && !isa<stablehlo::ReduceOp>(op))
+    if (!op.hasTrait<stablehlo::Elementwise>() && !isMove(&op) && !isa<stablehlo::ReduceOp>(op) && !areVectorsOfParts(&op))
       for (OpOperand &operand : op.getOpOperands())
         if (isRepeated(operand.get()) && countOf(operand.get()) <= kMostElements)
           if (Value constant = writtenOut(operand.get()))

@@ -3,6 +3,7 @@
 // is a move (GathersAsMoves.cpp). So images are resized and cut into patches where an importer knows no better.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Gathers.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -16,8 +17,6 @@ namespace cupel::tir {
 #include "cupel/compiler/tensor/Passes.h.inc"
 
 namespace {
-
-RankedTensorType shapedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// What one part of index vectors is along the dimensions of the batch where it is not the same.
 struct Along {
