@@ -134,18 +134,26 @@ DenseElementsAttr foldSplat(Operation *op) {
   return number.empty() ? DenseElementsAttr() : number[0].resizeSplat(type);
 }
 
-/// Indices that a kernel counts instead of reading them (`lower-to-device`).
-bool isCounted(Operation *op) {
-  return isa<stablehlo::IotaOp>(op) &&
-         llvm::any_of(op->getUsers(), [](Operation *user) { return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user); });
-}
-
-/// Index vectors of which a part repeats itself: passes behind this one take them apart (`separate-gathers`, `widen-windows`), and need not make them.
-bool areVectorsOfParts(Operation *op) {
-  return isa<stablehlo::ConcatenateOp>(op) && llvm::any_of(op->getOperands(), isRepeated) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+/// Whether it makes index vectors out of parts, and nothing else.
+bool makesIndexVectors(Operation *op) {
+  return isa<stablehlo::ConcatenateOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
            auto gather = dyn_cast<stablehlo::GatherOp>(user);
            auto scatter = dyn_cast<stablehlo::ScatterOp>(user);
            return gather ? gather.getStartIndices().getDefiningOp() == op : scatter && scatter.getScatterIndices().getDefiningOp() == op;
+         });
+}
+
+/// Index vectors of which a part repeats itself: passes behind this one take them apart (`separate-gathers`, `widen-windows`), and need not make them.
+bool areVectorsOfParts(Operation *op) { return llvm::any_of(op->getOperands(), isRepeated) && makesIndexVectors(op); }
+
+/// Indices that a kernel counts instead of reading them (`lower-to-device`), or that index vectors count beside what is not known
+/// (`gathers-as-moves`).
+bool isCounted(Operation *op) {
+  auto hasOthers = [](Operation *user) {
+    return llvm::any_of(user->getOperands(), [](Value part) { return !isRepeated(part) && !part.getDefiningOp<stablehlo::IotaOp>() && !constantOf(part); });
+  };
+  return isa<stablehlo::IotaOp>(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
+           return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user) || (makesIndexVectors(user) && hasOthers(user));
          });
 }
 

@@ -188,12 +188,12 @@ private:
         dims.push_back(ofBatch[size_t(batch)]);
       }
     }
+    // Dimensions of one element may be anywhere: nothing is repeated, and nothing moves.
+    if (llvm::is_sorted(dims) && shapedType(taken).getNumElements() == to.getNumElements())
+      return taken.getType() == to ? taken : Value(builder.create<stablehlo::ReshapeOp>(location, to, taken));
     if (ArrayRef<int64_t>(shape) != shapedType(taken).getShape())
       taken = builder.create<stablehlo::ReshapeOp>(location, RankedTensorType::get(shape, to.getElementType()), taken);
-    bool isWhole = int64_t(dims.size()) == to.getRank();
-    if (isWhole && llvm::is_sorted(dims))
-      return taken;
-    if (!isWhole)
+    if (int64_t(dims.size()) != to.getRank())
       return builder.create<stablehlo::BroadcastInDimOp>(location, to, taken, dims);
     SmallVector<int64_t> order(dims.size());
     for (auto [from, at] : llvm::enumerate(dims))

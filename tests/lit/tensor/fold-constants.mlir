@@ -57,3 +57,13 @@ func.func @vectors_of_parts(%x: tensor<5x4xf32>) -> tensor<2x3xf32> {
   %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<5x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// What index vectors count beside a part that is not known is counted: it may be a batch.
+// CHECK-LABEL: func.func @counted_part
+// CHECK: stablehlo.iota dim = 0 : tensor<2x3x1xi32>
+func.func @counted_part(%x: tensor<2x4xf32>, %i: tensor<2x3x1xi32>) -> tensor<2x3xf32> {
+  %p = stablehlo.iota dim = 0 : tensor<2x3x1xi32>
+  %all = stablehlo.concatenate %p, %i, dim = 2 : (tensor<2x3x1xi32>, tensor<2x3x1xi32>) -> tensor<2x3x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

@@ -97,3 +97,15 @@ func.func @shared(%x: tensor<5x4xf32>, %a: tensor<6xi32>, %b: tensor<6xi32>) -> 
   %2 = stablehlo.add %0, %1 : tensor<6x8xf32>
   return %2 : tensor<6x8xf32>
 }
+
+// A dimension of one element repeats nothing.
+// CHECK-LABEL: func.func @one
+// CHECK: %[[A:.*]] = "stablehlo.gather"({{.*}}, %arg1) {{.*}} -> tensor<1x8xf32>
+// CHECK-NEXT: return %[[A]]
+func.func @one(%x: tensor<1x4xf32>, %a: tensor<8xi32>) -> tensor<1x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<1x8x1xi32>
+  %p = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<8xi32>) -> tensor<1x8x1xi32>
+  %all = stablehlo.concatenate %zero, %p, dim = 2 : (tensor<1x8x1xi32>, tensor<1x8x1xi32>) -> tensor<1x8x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<1x4xf32>, tensor<1x8x2xi32>) -> tensor<1x8xf32>
+  return %0 : tensor<1x8xf32>
+}
