@@ -82,6 +82,8 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createIntegerSums()); // While weights that are constants are integers.
   manager.addPass(tir::createFoldConstants());
   manager.addPass(tir::createSeparateGathers());
+  manager.addPass(tir::createWidenWindows());
+  manager.addPass(tir::createSinkGathers());
   manager.addPass(tir::createGathersAsMoves());
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());

@@ -134,10 +134,27 @@ DenseElementsAttr foldSplat(Operation *op) {
   return number.empty() ? DenseElementsAttr() : number[0].resizeSplat(type);
 }
 
-/// Indices that a kernel counts instead of reading them (`lower-to-device`).
+/// Whether it makes index vectors out of parts, and nothing else.
+bool makesIndexVectors(Operation *op) {
+  return isa<stablehlo::ConcatenateOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto gather = dyn_cast<stablehlo::GatherOp>(user);
+           auto scatter = dyn_cast<stablehlo::ScatterOp>(user);
+           return gather ? gather.getStartIndices().getDefiningOp() == op : scatter && scatter.getScatterIndices().getDefiningOp() == op;
+         });
+}
+
+/// Index vectors of which a part repeats itself: passes behind this one take them apart (`separate-gathers`, `widen-windows`), and need not make them.
+bool areVectorsOfParts(Operation *op) { return llvm::any_of(op->getOperands(), isRepeated) && makesIndexVectors(op); }
+
+/// Indices that a kernel counts instead of reading them (`lower-to-device`), or that index vectors count beside what is not known
+/// (`gathers-as-moves`).
 bool isCounted(Operation *op) {
-  return isa<stablehlo::IotaOp>(op) &&
-         llvm::any_of(op->getUsers(), [](Operation *user) { return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user); });
+  auto hasOthers = [](Operation *user) {
+    return llvm::any_of(user->getOperands(), [](Value part) { return !isRepeated(part) && !part.getDefiningOp<stablehlo::IotaOp>() && !constantOf(part); });
+  };
+  return isa<stablehlo::IotaOp>(op) && llvm::any_of(op->getUsers(), [&](Operation *user) {
+           return isa<stablehlo::SortOp, stablehlo::ReduceOp>(user) || (makesIndexVectors(user) && hasOthers(user));
+         });
 }
 
 bool fold(Operation *op) {
@@ -146,7 +163,7 @@ bool fold(Operation *op) {
       op->hasTrait<stablehlo::Collective>() || op->hasTrait<stablehlo::DependsOnProcess>() ||
       isa<stablehlo::CustomCallOp, stablehlo::RngOp, stablehlo::RngBitGeneratorOp,
           stablehlo::WhileOp, stablehlo::CaseOp, stablehlo::IfOp>(op) ||
-      (op->getNumResults() == 1 && isRepeated(op->getResult(0))))
+      (op->getNumResults() == 1 && isRepeated(op->getResult(0))) || areVectorsOfParts(op))
     return false;
   int64_t given = 0, made = 0;
   bool isSplat = op->getNumOperands() > 0;
@@ -191,7 +208,7 @@ bool fold(Operation *op) {
 /// Repeated numbers are constants for all that do not read them through their moves, if they are not too many.
 void writeOutForOthers(Block &block) {
   for (Operation &op : block)
-    if (!op.hasTrait<stablehlo::Elementwise>() && !isMove(&op) && !isa<stablehlo::ReduceOp>(op))
+    if (!op.hasTrait<stablehlo::Elementwise>() && !isMove(&op) && !isa<stablehlo::ReduceOp>(op) && !areVectorsOfParts(&op))
       for (OpOperand &operand : op.getOpOperands())
         if (isRepeated(operand.get()) && countOf(operand.get()) <= kMostElements)
           if (Value constant = writtenOut(operand.get()))

@@ -4,6 +4,7 @@
 // of scatters as well.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Gathers.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -16,29 +17,11 @@ namespace cupel::tir {
 
 namespace {
 
-RankedTensorType shapedType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// Places `first`, `first + step`, ...
 struct Run {
   int64_t first, step, count;
   int64_t last() const { return first + step * (count - 1); }
 };
-
-/// The dimension of the operand that single elements are taken of, with all others whole and in their order; none otherwise.
-std::optional<int64_t> takenDimension(stablehlo::GatherOp op) {
-  auto numbers = op.getDimensionNumbers();
-  auto from = shapedType(op.getOperand()), at = shapedType(op.getStartIndices()), to = shapedType(op.getResult());
-  if (numbers.getStartIndexMap().size() != 1 || !numbers.getOperandBatchingDims().empty() || !from.hasStaticShape() || !at.hasStaticShape())
-    return std::nullopt;
-  int64_t d = numbers.getStartIndexMap()[0], vectorDim = numbers.getIndexVectorDim();
-  bool isList = vectorDim == 1 && (at.getRank() == 1 || (at.getRank() == 2 && at.getDimSize(1) == 1));
-  if (!isList || numbers.getCollapsedSliceDims() != ArrayRef(d) || to.getRank() != from.getRank())
-    return std::nullopt;
-  for (int64_t k = 0; k < from.getRank(); ++k)
-    if (op.getSliceSizes()[k] != (k == d ? 1 : from.getDimSize(k)) || (k != d) != llvm::is_contained(numbers.getOffsetDims(), k))
-      return std::nullopt;
-  return llvm::is_sorted(numbers.getOffsetDims()) ? std::optional(d) : std::nullopt;
-}
 
 /// Places as they are held inside; none where they are not known.
 std::optional<SmallVector<int64_t>> knownPlaces(stablehlo::GatherOp op, int64_t size) {
@@ -134,27 +117,6 @@ bool moveKnown(stablehlo::GatherOp op) {
   op.getResult().replaceAllUsesWith(made);
   op.erase();
   return true;
-}
-
-/// The dimension of index vectors that a part of them counts along, if that is all it does.
-std::optional<int64_t> countedDimension(Value part, ArrayRef<int64_t> batch) {
-  // What is left of the shape but sizes of 1 has to be the batch's.
-  auto isBatch = [&](ArrayRef<int64_t> shape) {
-    return shape.size() == batch.size() + 1 ? shape.drop_back() == batch : shape == batch;
-  };
-  if (auto reshape = part.getDefiningOp<stablehlo::ReshapeOp>(); reshape && isBatch(shapedType(reshape.getOperand()).getShape()))
-    part = reshape.getOperand();
-  if (!isBatch(shapedType(part).getShape()))
-    return std::nullopt;
-  if (auto iota = part.getDefiningOp<stablehlo::IotaOp>())
-    return int64_t(iota.getIotaDimension()) < int64_t(batch.size()) ? std::optional<int64_t>(iota.getIotaDimension()) : std::nullopt;
-  auto broadcast = part.getDefiningOp<stablehlo::BroadcastInDimOp>();
-  auto iota = broadcast ? broadcast.getOperand().getDefiningOp<stablehlo::IotaOp>() : nullptr;
-  if (!iota)
-    return std::nullopt;
-  int64_t along = broadcast.getBroadcastDimensions()[iota.getIotaDimension()];
-  bool isWhole = along < int64_t(batch.size()) && shapedType(iota).getDimSize(iota.getIotaDimension()) == batch[along];
-  return isWhole ? std::optional(along) : std::nullopt;
 }
 
 /// Dimensions of what is gathered from or scattered into, and of the index vectors that belong to them.

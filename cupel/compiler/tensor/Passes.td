@@ -85,6 +85,20 @@ def SeparateGathers : TensorPass<"separate-gathers"> {
   }];
 }
 
+def WidenWindows : TensorPass<"widen-windows"> {
+  let summary = "Gather and scatter dimensions whole that index vectors only count along";
+  let description = [{
+    Where nothing else of the vectors changes along that dimension of the batch: places of an image are the same in all channels. They,
+    and what is computed of them, are computed once.
+  }];
+}
+def SinkGathers : TensorPass<"sink-gathers"> {
+  let summary = "Compute before a gather what is computed of elements that it takes more of than there are";
+  let description = [{
+    Of operands that are taken by the same places, or are the same at all of them: interpolation along columns is done for the rows
+    of the image.
+  }];
+}
 def GathersAsMoves : TensorPass<"gathers-as-moves"> {
   let summary = "Make slices, reversals and broadcasts of gathers whose places are known, and batches of parts of indices that only count";
   let description = [{

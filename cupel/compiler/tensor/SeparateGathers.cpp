@@ -3,6 +3,7 @@
 // is a move (GathersAsMoves.cpp). So images are resized and cut into patches where an importer knows no better.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Gathers.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -16,8 +17,6 @@ namespace cupel::tir {
 #include "cupel/compiler/tensor/Passes.h.inc"
 
 namespace {
-
-RankedTensorType shapedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// What one part of index vectors is along the dimensions of the batch where it is not the same.
 struct Along {
@@ -65,9 +64,16 @@ std::optional<Along> alongOf(Value part, int64_t dimension, ArrayRef<int64_t> ba
   return along;
 }
 
+/// Gathers of one dimension that were made before in a block: by what is gathered from, the dimension, and the places (a value, or what a constant
+/// holds) and their number.
+struct Made {
+  Block *block = nullptr;
+  llvm::DenseMap<std::tuple<Value, int64_t, const void *, int64_t>, Value> gathers;
+};
+
 class Separate {
 public:
-  explicit Separate(stablehlo::GatherOp op) : op(op), numbers(op.getDimensionNumbers()), builder(op), location(op.getLoc()) {}
+  Separate(stablehlo::GatherOp op, Made &made) : op(op), numbers(op.getDimensionNumbers()), builder(op), location(op.getLoc()), made(made) {}
 
   void run() {
     if (!isGrid() || !isWorthIt() || !compiler::mayRewrite(op, "separate-gather"))
@@ -104,12 +110,16 @@ private:
     return true;
   }
 
-  /// Fewest first, so that little is made in between.
+  /// What becomes fewer first, so that little is made in between; of what becomes more the inmost dimension first: what is picked one by one is
+  /// picked while it is little, and whole rows are copied behind it.
   bool isWorthIt() {
     constexpr int64_t kMostBetween = 2;
     SmallVector<int64_t> shape(shapedType(op.getOperand()).getShape());
-    auto growth = [&](const Along &one) { return double(one.count()) / double(shape[one.dimension]); };
-    llvm::sort(parts, [&](const Along &a, const Along &b) { return std::pair(growth(a), a.dimension) < std::pair(growth(b), b.dimension); });
+    auto turn = [&](const Along &one) {
+      double growth = double(one.count()) / double(shape[one.dimension]);
+      return growth <= 1 ? std::pair(growth, one.dimension) : std::pair(2.0, -one.dimension);
+    };
+    llvm::sort(parts, [&](const Along &a, const Along &b) { return turn(a) < turn(b); });
     int64_t most = kMostBetween * shapedType(op.getResult()).getNumElements();
     for (const Along &along : parts) {
       shape[along.dimension] = along.count();
@@ -135,6 +145,11 @@ private:
 
   /// The elements of one dimension.
   Value gathered(Value from, const Along &along) {
+    if (std::exchange(made.block, op->getBlock()) != op->getBlock())
+      made.gathers.clear();
+    Value &known = made.gathers[{from, along.dimension, keyOf(along), along.count()}];
+    if (known)
+      return known;
     SmallVector<int64_t> shape(shapedType(from).getShape()), slices = shape, others;
     for (int64_t d = 0; d < int64_t(shape.size()); ++d)
       if (d != along.dimension)
@@ -142,8 +157,15 @@ private:
     slices[along.dimension] = 1;
     shape[along.dimension] = along.count();
     auto one = stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), others, {along.dimension}, {}, {}, {along.dimension}, 1);
-    return builder.create<stablehlo::GatherOp>(location, RankedTensorType::get(shape, shapedType(from).getElementType()), from, places(along), one, slices,
-                                               false);
+    known = builder.create<stablehlo::GatherOp>(location, RankedTensorType::get(shape, shapedType(from).getElementType()), from, places(along), one, slices,
+                                                false);
+    return known;
+  }
+  static const void *keyOf(const Along &along) {
+    if (along.isCounted)
+      return nullptr;
+    auto constant = along.values.getDefiningOp<stablehlo::ConstantOp>();
+    return constant ? constant.getValue().getAsOpaquePointer() : along.values.getAsOpaquePointer();
   }
 
   /// Dimensions where the result has them; those of the batch that no part goes along are repeated.
@@ -166,12 +188,12 @@ private:
         dims.push_back(ofBatch[size_t(batch)]);
       }
     }
+    // Dimensions of one element may be anywhere: nothing is repeated, and nothing moves.
+    if (llvm::is_sorted(dims) && shapedType(taken).getNumElements() == to.getNumElements())
+      return taken.getType() == to ? taken : Value(builder.create<stablehlo::ReshapeOp>(location, to, taken));
     if (ArrayRef<int64_t>(shape) != shapedType(taken).getShape())
       taken = builder.create<stablehlo::ReshapeOp>(location, RankedTensorType::get(shape, to.getElementType()), taken);
-    bool isWhole = int64_t(dims.size()) == to.getRank();
-    if (isWhole && llvm::is_sorted(dims))
-      return taken;
-    if (!isWhole)
+    if (int64_t(dims.size()) != to.getRank())
       return builder.create<stablehlo::BroadcastInDimOp>(location, to, taken, dims);
     SmallVector<int64_t> order(dims.size());
     for (auto [from, at] : llvm::enumerate(dims))
@@ -184,14 +206,16 @@ private:
   OpBuilder builder;
   Location location;
   SmallVector<Along> parts;
+  Made &made;
 };
 
 class SeparateGathers : public impl::SeparateGathersBase<SeparateGathers> {
 public:
   void runOnOperation() override {
-    rewriteEach(getOperation(), [](Operation *op) {
+    Made made;
+    rewriteEach(getOperation(), [&](Operation *op) {
       if (auto gather = dyn_cast<stablehlo::GatherOp>(op))
-        Separate(gather).run();
+        Separate(gather, made).run();
     });
   }
 };

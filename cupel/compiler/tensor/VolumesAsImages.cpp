@@ -85,12 +85,17 @@ Value slicesAsChannels(Writer &w, Value volume, stablehlo::ConvolutionOp op, int
     low[1] = k * dilation;
     high[1] = low[1] + (depth - 1) * stride + 1;
     steps[1] = stride;
-    Value slice = w.builder.create<stablehlo::SliceOp>(w.location, volume, low, high, steps);
-    Dims shape(typeOf(slice).getShape());
-    shape.back() = groups;
-    shape.push_back(from.back() / groups);
-    slices.push_back(w.reshape(slice, shape));
+    slices.push_back(w.builder.create<stablehlo::SliceOp>(w.location, volume, low, high, steps));
   }
+  Dims shape(typeOf(slices[0]).getShape());
+  shape.back() = groups;
+  shape.push_back(from.back() / groups);
+  if (groups == 1 && slices.size() > 1) { // Slices themselves, which are read where they lie.
+    shape.back() *= kernelDepth;
+    return w.reshape(w.builder.create<stablehlo::ConcatenateOp>(w.location, slices, uint64_t(4)), shape);
+  }
+  for (Value &slice : slices)
+    slice = w.reshape(slice, shape);
   return slices.size() == 1 ? slices[0] : w.builder.create<stablehlo::ConcatenateOp>(w.location, slices, uint64_t(5));
 }
 
@@ -225,7 +230,8 @@ void rewrite(stablehlo::ReduceWindowOp op) {
   x = folded(w, op, x, {1, k[2], k[3], 1}, {1, s[2], s[3], 1}, {0, 0, high[0], high[1], wide[0], wide[1], 0, 0},
              {f[0] * f[1], t[2], t[3], f[4]});
   x = w.reshape(x, {f[0], f[1], t[2] * t[3], f[4]});
-  x = folded(w, op, x, {1, k[1], 1, 1}, {1, s[1], 1, 1}, {0, 0, deep[0], deep[1], 0, 0, 0, 0}, {f[0], t[1], t[2] * t[3], f[4]});
+  if (k[1] != 1 || s[1] != 1 || deep[0] != 0 || deep[1] != 0)
+    x = folded(w, op, x, {1, k[1], 1, 1}, {1, s[1], 1, 1}, {0, 0, deep[0], deep[1], 0, 0, 0, 0}, {f[0], t[1], t[2] * t[3], f[4]});
   op.getResult(0).replaceAllUsesWith(w.restore(w.reshape(x, t), inverse(order)));
   op.erase();
 }

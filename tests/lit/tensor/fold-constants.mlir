@@ -43,3 +43,27 @@ func.func @repeated(%a: tensor<2x2xf32>) -> tensor<4x2xf32> {
   %4 = stablehlo.concatenate %3, %0, dim = 0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
   return %4 : tensor<4x2xf32>
 }
+
+// Index vectors that are made of repeated parts stay in parts, for passes that take them apart.
+// CHECK-LABEL: func.func @vectors_of_parts
+// CHECK: stablehlo.concatenate
+// CHECK: "stablehlo.gather"
+func.func @vectors_of_parts(%x: tensor<5x4xf32>) -> tensor<2x3xf32> {
+  %a = stablehlo.constant dense<[3, 1]> : tensor<2xi32>
+  %b = stablehlo.constant dense<[0, 2, 3]> : tensor<3xi32>
+  %p = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<2xi32>) -> tensor<2x3x1xi32>
+  %q = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<3xi32>) -> tensor<2x3x1xi32>
+  %all = stablehlo.concatenate %p, %q, dim = 2 : (tensor<2x3x1xi32>, tensor<2x3x1xi32>) -> tensor<2x3x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<5x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// What index vectors count beside a part that is not known is counted: it may be a batch.
+// CHECK-LABEL: func.func @counted_part
+// CHECK: stablehlo.iota dim = 0 : tensor<2x3x1xi32>
+func.func @counted_part(%x: tensor<2x4xf32>, %i: tensor<2x3x1xi32>) -> tensor<2x3xf32> {
+  %p = stablehlo.iota dim = 0 : tensor<2x3x1xi32>
+  %all = stablehlo.concatenate %p, %i, dim = 2 : (tensor<2x3x1xi32>, tensor<2x3x1xi32>) -> tensor<2x3x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

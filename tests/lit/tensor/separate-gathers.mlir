@@ -26,10 +26,10 @@ func.func @grid(%x: tensor<2x3x4xf32>, %at: tensor<6xi64>) -> tensor<6x5x3xf32> 
   return %0 : tensor<6x5x3xf32>
 }
 
-// Whole dimensions stay where the result has them.
+// Whole dimensions stay where the result has them; of those that grow the inmost comes first.
 // CHECK-LABEL: func.func @offset
-// CHECK: "stablehlo.gather"(%arg0, %arg1) {{.*}} -> tensor<6x7x4xf32>
-// CHECK: "stablehlo.gather"({{.*}}, %arg2) {{.*}} -> tensor<6x7x8xf32>
+// CHECK: "stablehlo.gather"(%arg0, %arg2) {{.*}} -> tensor<5x7x8xf32>
+// CHECK: "stablehlo.gather"({{.*}}, %arg1) {{.*}} -> tensor<6x7x8xf32>
 // CHECK: stablehlo.transpose {{.*}}, dims = [2, 1, 0] : (tensor<6x7x8xf32>) -> tensor<8x7x6xf32>
 func.func @offset(%x: tensor<5x7x4xf32>, %a: tensor<6xi32>, %b: tensor<8xi32>) -> tensor<8x7x6xf32> {
   %p = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<6xi32>) -> tensor<8x6x1xi32>
@@ -75,4 +75,37 @@ func.func @few(%x: tensor<600x600xf32>, %a: tensor<2xi32>, %b: tensor<2xi32>) ->
   %all = stablehlo.concatenate %p, %q, dim = 2 : (tensor<2x2x1xi32>, tensor<2x2x1xi32>) -> tensor<2x2x2xi32>
   %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<600x600xf32>, tensor<2x2x2xi32>) -> tensor<2x2xf32>
   return %0 : tensor<2x2xf32>
+}
+
+// Two lists of rows of the same columns: those are taken once, however often their constant is written.
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[C:.*]] = "stablehlo.gather"(%arg0, {{.*}}) {{.*}} -> tensor<5x8xf32>
+// CHECK: %[[A:.*]] = "stablehlo.gather"(%[[C]], %arg1) {{.*}} -> tensor<6x8xf32>
+// CHECK: %[[B:.*]] = "stablehlo.gather"(%[[C]], %arg2) {{.*}} -> tensor<6x8xf32>
+// CHECK: stablehlo.add %[[A]], %[[B]]
+func.func @shared(%x: tensor<5x4xf32>, %a: tensor<6xi32>, %b: tensor<6xi32>) -> tensor<6x8xf32> {
+  %c = stablehlo.constant dense<[0, 0, 1, 1, 2, 2, 3, 3]> : tensor<8xi32>
+  %d = stablehlo.constant dense<[0, 0, 1, 1, 2, 2, 3, 3]> : tensor<8xi32>
+  %p = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<6xi32>) -> tensor<6x8x1xi32>
+  %q = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<8xi32>) -> tensor<6x8x1xi32>
+  %r = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<6xi32>) -> tensor<6x8x1xi32>
+  %s = stablehlo.broadcast_in_dim %d, dims = [1] : (tensor<8xi32>) -> tensor<6x8x1xi32>
+  %all = stablehlo.concatenate %p, %q, dim = 2 : (tensor<6x8x1xi32>, tensor<6x8x1xi32>) -> tensor<6x8x2xi32>
+  %others = stablehlo.concatenate %r, %s, dim = 2 : (tensor<6x8x1xi32>, tensor<6x8x1xi32>) -> tensor<6x8x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<5x4xf32>, tensor<6x8x2xi32>) -> tensor<6x8xf32>
+  %1 = "stablehlo.gather"(%x, %others) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<5x4xf32>, tensor<6x8x2xi32>) -> tensor<6x8xf32>
+  %2 = stablehlo.add %0, %1 : tensor<6x8xf32>
+  return %2 : tensor<6x8xf32>
+}
+
+// A dimension of one element repeats nothing.
+// CHECK-LABEL: func.func @one
+// CHECK: %[[A:.*]] = "stablehlo.gather"({{.*}}, %arg1) {{.*}} -> tensor<1x8xf32>
+// CHECK-NEXT: return %[[A]]
+func.func @one(%x: tensor<1x4xf32>, %a: tensor<8xi32>) -> tensor<1x8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<1x8x1xi32>
+  %p = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<8xi32>) -> tensor<1x8x1xi32>
+  %all = stablehlo.concatenate %zero, %p, dim = 2 : (tensor<1x8x1xi32>, tensor<1x8x1xi32>) -> tensor<1x8x2xi32>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<1x4xf32>, tensor<1x8x2xi32>) -> tensor<1x8xf32>
+  return %0 : tensor<1x8xf32>
 }

@@ -7,7 +7,7 @@
 // CHECK: stablehlo.slice %[[P]] [0:1, 0:7:2, 0:8, 0:8, 0:4]
 // CHECK: stablehlo.slice %[[P]] [0:1, 1:8:2, 0:8, 0:8, 0:4]
 // CHECK: stablehlo.slice %[[P]] [0:1, 2:9:2, 0:8, 0:8, 0:4]
-// CHECK: stablehlo.concatenate {{.*}}, dim = 5
+// CHECK: stablehlo.concatenate {{.*}}, dim = 4 : {{.*}} -> tensor<1x4x8x8x12xf32>
 // CHECK: stablehlo.reshape {{.*}} -> tensor<4x8x8x12xf32>
 // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = {{\[\[}}1, 1], [1, 1]]}
 // CHECK: stablehlo.transpose {{.*}} {tir.layout}
@@ -29,6 +29,20 @@ func.func @pool(%x: tensor<1x4x6x8x8xf32>) -> tensor<1x4x2x4x4xf32> {
     stablehlo.return %1 : tensor<f32>
   }) : (tensor<1x4x6x8x8xf32>, tensor<f32>) -> tensor<1x4x2x4x4xf32>
   return %0 : tensor<1x4x2x4x4xf32>
+}
+
+// Nothing is folded over the depth where windows have one element of it.
+// CHECK-LABEL: func.func @flat_pool
+// CHECK: "stablehlo.reduce_window"{{.*}}window_dimensions = array<i64: 1, 2, 2, 1>
+// CHECK-NOT: "stablehlo.reduce_window"
+func.func @flat_pool(%x: tensor<1x4x6x8x8xf32>) -> tensor<1x4x6x4x4xf32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 1, 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 1, 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<1x4x6x8x8xf32>, tensor<f32>) -> tensor<1x4x6x4x4xf32>
+  return %0 : tensor<1x4x6x4x4xf32>
 }
 
 // A fold that begins with a number that changes it stays.

@@ -5,6 +5,7 @@
 #include "cupel/compiler/backends/cpu/IndexReader.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 
+#include <array>
 #include <cstring>
 
 namespace cupel::compiler {
@@ -164,6 +165,10 @@ private:
     case 2: return copyNumbers<uint16_t>(from, step, to, count);
     case 4: return copyNumbers<uint32_t>(from, step, to, count);
     case 8: return copyNumbers<uint64_t>(from, step, to, count);
+    case 12: return copyNumbers<std::array<uint32_t, 3>>(from, step, to, count); // And what pixels of few channels are.
+    case 16: return copyNumbers<std::array<uint32_t, 4>>(from, step, to, count);
+    case 32: return copyNumbers<std::array<uint32_t, 8>>(from, step, to, count);
+    case 64: return copyNumbers<std::array<uint32_t, 16>>(from, step, to, count);
     default:
       for (int64_t i = 0; i < count; ++i)
         std::memcpy(to + i * rowBytes, from + i * step, size_t(bytes));

@@ -279,6 +279,61 @@ TEST(OwnKernelsTest, ScattersOfElementsInBatches) {
 }
 
 /// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
+/// The same places in every channel: whole planes are gathered and scattered into, places outside and places met often among them.
+TEST(OwnKernelsTest, PlanesOfPlaces) {
+  for (std::string e : {"f32", "f64", "ui8"})
+    for (std::string i : {"i32", "i64", "ui8"}) {
+      std::string x = "tensor<2x5x9x7x" + e + ">", at = "tensor<2x4x6x3x" + i + ">", y = "tensor<2x5x4x6x" + e + ">";
+      expectOwnKernel("func.func @main(%a: " + x + ", %i: " + at + ") -> " + y +
+                      " {\n  %0 = \"stablehlo.gather\"(%a, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0, 2, 3], "
+                      "start_index_map = [0, 2, 3], index_vector_dim = 3>, slice_sizes = array<i64: 1, 5, 1, 1>}> : (" +
+                      x + ", " + at + ") -> " + y + "\n  return %0 : " + y + "\n}\n");
+    }
+  for (std::string combine : {"add", "maximum"})
+    for (std::string i : {"i32", "i64"}) {
+      std::string x = "tensor<2x5x9x7xf32>", at = "tensor<4x6x2x" + i + ">", u = "tensor<2x5x4x6xf32>";
+      expectOwnKernel("func.func @main(%x: " + x + ", %i: " + at + ", %u: " + u + ") -> " + x + R"( {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], inserted_window_dims = [2, 3], scatter_dims_to_operand_dims = [2, 3], index_vector_dim = 2>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.)" + combine + R"( %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : ()" + x + ", " + at + ", " + u + ") -> " + x + "\n  return %0 : " + x + "\n}\n", true);
+    }
+}
+
+/// As an importer writes them that knows no other places than index vectors of all dimensions, computed for every channel.
+TEST(OwnKernelsTest, PlacesThatAreTheSameInAllChannels) {
+  const std::string places = R"(
+  %c0 = stablehlo.iota dim = 0 : tensor<2xi32>
+  %c1 = stablehlo.constant dense<[0, 1, 2]> : tensor<3xi32>
+  %two = stablehlo.constant dense<2> : tensor<2x3x4x6xi32>
+  %n = stablehlo.broadcast_in_dim %c0, dims = [0] : (tensor<2xi32>) -> tensor<2x3x4x6x1xi32>
+  %c = stablehlo.broadcast_in_dim %c1, dims = [1] : (tensor<3xi32>) -> tensor<2x3x4x6x1xi32>
+  %wide = stablehlo.broadcast_in_dim %i, dims = [0, 2, 3] : (tensor<2x4x6xi32>) -> tensor<2x3x4x6xi32>
+  %up = stablehlo.add %wide, %two : tensor<2x3x4x6xi32>
+  %twice = stablehlo.multiply %up, %two : tensor<2x3x4x6xi32>
+  %h = stablehlo.reshape %up : (tensor<2x3x4x6xi32>) -> tensor<2x3x4x6x1xi32>
+  %w = stablehlo.reshape %twice : (tensor<2x3x4x6xi32>) -> tensor<2x3x4x6x1xi32>
+  %all = stablehlo.concatenate %n, %c, %h, %w, dim = 4 : (tensor<2x3x4x6x1xi32>, tensor<2x3x4x6x1xi32>, tensor<2x3x4x6x1xi32>, tensor<2x3x4x6x1xi32>) -> tensor<2x3x4x6x4xi32>
+)";
+  expectOwnKernel("func.func @main(%x: tensor<2x3x9x7xf32>, %i: tensor<2x4x6xi32>) -> tensor<2x3x4x6xf32> {" + places + R"(
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1, 2, 3], start_index_map = [0, 1, 2, 3], index_vector_dim = 4>, slice_sizes = array<i64: 1, 1, 1, 1>}> : (tensor<2x3x9x7xf32>, tensor<2x3x4x6x4xi32>) -> tensor<2x3x4x6xf32>
+  %weight = stablehlo.convert %twice : (tensor<2x3x4x6xi32>) -> tensor<2x3x4x6xf32>
+  %1 = stablehlo.multiply %0, %weight : tensor<2x3x4x6xf32>
+  return %1 : tensor<2x3x4x6xf32>
+}
+)");
+  expectOwnKernel("func.func @main(%x: tensor<2x3x9x7xf32>, %i: tensor<2x4x6xi32>, %u: tensor<2x3x4x6xf32>) -> tensor<2x3x9x7xf32> {" + places + R"(
+  %0 = "stablehlo.scatter"(%x, %all, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1, 2, 3], scatter_dims_to_operand_dims = [0, 1, 2, 3], index_vector_dim = 4>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<2x3x9x7xf32>, tensor<2x3x4x6x4xi32>, tensor<2x3x4x6xf32>) -> tensor<2x3x9x7xf32>
+  return %0 : tensor<2x3x9x7xf32>
+}
+)", true);
+}
+
 TEST(OwnKernelsTest, ConcatenationsAndRolls) {
   for (const char *element : {"f32", "ui8", "i64", "complex<f32>"})
     for (const char *shape : {"3x70x", "900x70x", "40x5x7x", "2x20000x", "700x2x"})

@@ -54,11 +54,24 @@ template <Combine combine, typename T, typename Index> void combineElements(cons
   }
 }
 
+/// to[places[i]] = combined(to[places[i]], from[i]) in bytes from `to`; negative places are nowhere.
+using PlaneFunction = void (*)(std::byte *to, const int64_t *places, const std::byte *from, int64_t count);
+
+template <Combine combine, typename T> void combinePlane(std::byte *to, const int64_t *places, const std::byte *from, int64_t count) {
+  const auto *source = reinterpret_cast<const T *>(from);
+  for (int64_t i = 0; i < count; ++i) {
+    if (places[i] < 0)
+      continue;
+    auto &target = *reinterpret_cast<T *>(to + places[i]);
+    target = combined<combine, T>(target, source[i]);
+  }
+}
+
 class ScatterKernel final : public Kernel {
 public:
   /// `line`: for indices as they are here, or null.
-  ScatterKernel(stablehlo::ScatterOp op, RowFunction row, LineFunction line, int64_t element)
-      : row(row), line(line), index(op.getScatterIndices().getType()),
+  ScatterKernel(stablehlo::ScatterOp op, RowFunction row, LineFunction line, PlaneFunction plane, int64_t element)
+      : row(row), line(line), plane(plane), index(op.getScatterIndices().getType()),
         skipsWindows(op->hasAttr(reference::kWholeWindowsAttr)),
         input(cast<BlockArgument>(op.getInputs()[0]).getArgNumber()),
         indices(cast<BlockArgument>(op.getScatterIndices()).getArgNumber()),
@@ -121,6 +134,20 @@ public:
       if (one.index >= 0)
         placed = number;
     }
+    // Windows that are whole dimensions, each element of which is updated at the same places by updates that lie side by side.
+    int64_t window = 1, side = element;
+    isByPlanes = plane && !isEmpty && count > 0;
+    for (const Dimension &one : dimensions) {
+      isByPlanes = isByPlanes && (one.index >= 0 ? one.window == 1 : one.window == one.size);
+      window *= one.window;
+    }
+    for (const Batch &batch : llvm::reverse(batches)) {
+      isByPlanes = isByPlanes && batch.dimension < 0 && (batch.size == 1 || batch.from == side);
+      side *= batch.size;
+    }
+    constexpr int64_t kFewestPlanes = 2, kSmallestPlane = 16;
+    isByPlanes = isByPlanes && window >= kFewestPlanes && count >= kSmallestPlane;
+    planes = window;
     // Threads take stretches of the outermost dimension, and of all updates those that lie there: looking
     // for them has to be little beside the work.
     constexpr int64_t kSmallestRow = 64, kLeast = 1 << 19;
@@ -136,6 +163,11 @@ public:
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {
     bool isInPlace = writes[0] == reads[input];
+    if (isByPlanes && whole.bytes() > 0) {
+      if (!isInPlace)
+        whole.runShared(reads[input], writes[0]);
+      return updatePlanes(context, reads, writes[0]);
+    }
     if (isEmpty || whole.bytes() == 0 || !isShared) {
       if (!isInPlace)
         whole.runShared(reads[input], writes[0]);
@@ -206,6 +238,48 @@ private:
           start[d] = dimensions[d].index >= 0 ? index.read(reads[indices], update.vector + dimensions[d].index) : 0;
         window(start, update.from, to);
       }
+    });
+    return context.process.run.stopped();
+  }
+
+  /// Places are found once; then each element of the windows is updated at all of them, in their order, by one thread.
+  Status updatePlanes(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to) const {
+    AlignedMemory memory(count * int64_t(sizeof(int64_t)));
+    auto *places = static_cast<int64_t *>(memory.get());
+    if (!places)
+      return Error{ErrorCode::OutOfMemory, "there is no memory to scatter with"};
+    SmallVector<int64_t, 4> place(batches.size());
+    int64_t vector = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      places[i] = 0;
+      for (const Dimension &one : dimensions) {
+        int64_t start = one.index >= 0 ? index.read(reads[indices], vector + one.index) : 0;
+        if (start < 0 || start >= one.size) {
+          places[i] = -1;
+          break;
+        }
+        places[i] += start * one.to;
+      }
+      for (size_t b = batches.size(); b-- > 0;) {
+        vector += batches[b].index;
+        if (++place[b] < batches[b].size)
+          break;
+        vector -= batches[b].index * batches[b].size;
+        place[b] = 0;
+      }
+    }
+    constexpr double kNanosecondsPerElement = 1;
+    kernelPool().parallelFor(planes, kNanosecondsPerElement * double(count), [&](int64_t number) {
+      if (!context.process.run.stopped())
+        return;
+      std::byte *target = to;
+      const std::byte *source = reads[updates];
+      for (const Dimension &one : llvm::reverse(dimensions)) {
+        target += number % one.window * one.to;
+        source += number % one.window * one.from;
+        number /= one.window;
+      }
+      plane(target, places, source, count);
     });
     return context.process.run.stopped();
   }
@@ -393,7 +467,10 @@ private:
   static constexpr int64_t kAhead = 3; // Updates.
   RowFunction row;
   LineFunction line;
+  PlaneFunction plane;
   IndexReader index;
+  bool isByPlanes = false;
+  int64_t planes = 1; // Elements of a window.
   bool skipsWindows, isEmpty = false, isShared = false, isSorted = false, isOfRows = false, isOfElements = false;
   size_t placed = 0; // The dimension that places of elements are in.
   int64_t rowElements = 1; // Where windows are rows.
@@ -418,9 +495,11 @@ Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
   int64_t element = dev::byteSizeOf(RankedTensorType::get({}, type)).value_or(0);
   RowFunction row = nullptr;
   LineFunction line = nullptr;
+  PlaneFunction plane = nullptr;
   IndexReader index(op.getScatterIndices().getType());
   dispatchCombine(*combine, type, [&]<Combine which, typename T>() {
     row = combineRow<which, T>;
+    plane = combinePlane<which, T>;
     if (index.isSigned() && index.width() == 8)
       line = combineElements<which, T, int64_t>;
     else if (index.isSigned() && index.width() == 4)
@@ -433,7 +512,7 @@ Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
                          : nullptr;
   if (!row)
     return refusal;
-  return KernelPointer(std::make_unique<ScatterKernel>(op, row, line, element));
+  return KernelPointer(std::make_unique<ScatterKernel>(op, row, line, plane, element));
 }
 
 } // namespace cupel::compiler
