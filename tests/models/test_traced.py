@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from cupel.torch.captured import Capture, Graph, NotCaptured
+from cupel.torch.captured import Capture, Graph, NotCaptured, capture
 from cupel.torch.structure import Flat
 from cupel.torch.traced import traced
 from cupel.worker.model_files import lower
@@ -215,3 +215,16 @@ def test_products_of_sparse_matrices_are_the_programs_even_where_nothing_else_is
     result = golden.capture()
     assert result.method == "trace" and "to_dense" in result.outside, "a graph that makes an identity matrix computes nothing"
     run(result)
+
+
+@pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated")
+@pytest.mark.parametrize("setting", ["default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float16_dynamic_qconfig"])
+def test_layers_quantized_dynamically_are_the_programs(setting: str) -> None:
+    """Between graphs of torch.compile, which have the activation alone, nobody would test them."""
+    torch.manual_seed(0)
+    quantization = torch.ao.quantization
+    model = quantization.quantize_dynamic(nn.Sequential(nn.Linear(24, 16), nn.Tanh(), nn.Linear(16, 4, bias=False)), {nn.Linear: getattr(quantization, setting)})
+    golden = golden_inference(None, model, (torch.randn(5, 24) + 1,), {}, 0)
+    made = capture(golden.flat, golden.expected)
+    assert made.method == "trace" and not made.outside, (made.method, made.outside)
+    run(made)

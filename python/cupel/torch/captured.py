@@ -391,14 +391,19 @@ def _static_dynamo() -> Iterator[None]:
 _GRAPH = "cupel.graph"
 
 
+def _operator_of(event: str) -> str:
+    """The operator that an event of the profiler's is a call of, libraries' with their namespace; empty for all other events."""
+    return event.removeprefix("aten::") if "::" in event and torch._C._jit_get_schemas_for_operator(event) else ""
+
+
 def _operators_outside(events: Any) -> dict[str, int]:
     """The outermost operators that ran in no graph."""
     found: dict[str, int] = {}
     for event in events:
-        name, parent = event.name.removeprefix("aten::"), event.cpu_parent
-        if name == event.name or name in _NO_COMPUTATION:
+        name, parent = _operator_of(event.name), event.cpu_parent
+        if not name or name in _NO_COMPUTATION:
             continue
-        while parent is not None and parent.name != _GRAPH and not parent.name.startswith("aten::"):
+        while parent is not None and parent.name != _GRAPH and not _operator_of(parent.name):
             parent = parent.cpu_parent
         if parent is None:
             found[name] = found.get(name, 0) + 1

@@ -17,6 +17,7 @@ import torch
 
 from cupel.torch import program as programs
 from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
+from cupel.torch.dynamic_quantization import DynamicLinear
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat
 from cupel.torch.vision_ops import vision_decompositions
@@ -112,6 +113,10 @@ class _Trace(Program):
             with self:
                 if (result := taken_apart(*args, **kwargs)) is not NotImplemented:
                     return result
+        if func.namespace == "quantized" and (layer := DynamicLinear.of(func, args)) is not None:
+            self._take(layer.tensors())  # Weights that only an object holds.
+            with self:
+                return layer(args[0])
         if func in _PRODUCTS and any(_is_sparse(value) for value in args):
             return self._call(_PRODUCTS[func], *(self._dense(value) if _is_sparse(value) else value for value in args), **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
