@@ -140,6 +140,25 @@ def test_gradients_come_from_the_calls_of_backward() -> None:
     run(result)
 
 
+def test_gradients_of_lstms_are_single_calls() -> None:
+    """oneDNN computes them with one call that has no lowering."""
+
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.LSTM(6, 3, 2, batch_first=True, bidirectional=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.layers(x)[0]
+            return y * 2 if float(y.detach().sum()) > -1e9 else y
+
+    torch.manual_seed(3)
+    golden = golden_training(Loader, Recurrent().train(), (torch.randn(2, 4, 6),), {}, seed=0)
+    made = golden.capture()
+    assert made.method == "trace" and not made.outside, (made.method, made.outside)
+    run(made)
+
+
 def test_what_a_program_cannot_hold_is_no_pass() -> None:
     class Counts(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -166,6 +166,7 @@ def resampling() -> Iterator[Case]:
             yield (f"{mode}_backward_{corners}",
                    lambda g, n=f"upsample_{mode}2d_backward", c=corners: getattr(aten, n)(g, [8, 3], [1, 2, 5, 6], c, None, None), (r(*y.shape),))
         yield f"{mode}_factor", lambda x, m=mode: F.interpolate(x, scale_factor=(1.7, 0.6), mode=m), (x,)
+    yield "linear_far_from_the_origin", lambda x: F.interpolate(x, scale_factor=1.3, mode="linear"), (r(1, 1, 3000),)
     yield "_upsample_bilinear2d_aa_backward", lambda g: aten._upsample_bilinear2d_aa_backward(g, [8, 3], [1, 2, 5, 6], False, None, None), (r(1, 2, 8, 3),)
     for mode in ("nearest", "nearest-exact"):
         yield f"{mode}_factor", lambda x, m=mode: F.interpolate(x, scale_factor=(1.7, 0.6), mode=m), (x,)
@@ -334,6 +335,7 @@ def recurrent() -> Iterator[Case]:
 
 
 def views() -> Iterator[Case]:
+    yield "convert_element_type", lambda x: torch.ops.prims.convert_element_type(x, torch.float64), (r(2, 3),)
     yield "select_backward", lambda g: aten.select_backward(g, [3, 4, 5], 1, -2), (r(3, 5),)
     yield "slice_backward", lambda g: aten.slice_backward(g, [3, 9], 1, 1, 8, 3), (r(3, 3),)
     yield "diagonal_backward", lambda g: aten.diagonal_backward(g, [4, 3, 5], 1, 0, 2), (r(3, 4),)
