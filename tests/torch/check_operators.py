@@ -166,7 +166,6 @@ def resampling() -> Iterator[Case]:
             yield (f"{mode}_backward_{corners}",
                    lambda g, n=f"upsample_{mode}2d_backward", c=corners: getattr(aten, n)(g, [8, 3], [1, 2, 5, 6], c, None, None), (r(*y.shape),))
         yield f"{mode}_factor", lambda x, m=mode: F.interpolate(x, scale_factor=(1.7, 0.6), mode=m), (x,)
-    yield "linear_far_from_the_origin", lambda x: F.interpolate(x, scale_factor=1.3, mode="linear"), (r(1, 1, 3000),)
     yield "_upsample_bilinear2d_aa_backward", lambda g: aten._upsample_bilinear2d_aa_backward(g, [8, 3], [1, 2, 5, 6], False, None, None), (r(1, 2, 8, 3),)
     for mode in ("nearest", "nearest-exact"):
         yield f"{mode}_factor", lambda x, m=mode: F.interpolate(x, scale_factor=(1.7, 0.6), mode=m), (x,)
