@@ -512,11 +512,14 @@ def with_least_outside(compiled: Capture | None, trace: Callable[[str], Capture]
     try:
         with limited(MAX_SECONDS, "tracing"):
             one = trace(f"{refusal}; torch.compile: {count} calls run between its {len(compiled.graphs)} graphs: {', '.join(compiled.outside)}")
-            if _computing(one.outside) < count:
+            if not any(tensor.numel() for graph in one.graphs for tensor in graph.expected):
+                reason = "its results have no element (nothing was found), which judges nothing"
+            elif _computing(one.outside) < count:
                 for graph in one.graphs:
                     graph.lowered()
                 return one
-            reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
+            else:
+                reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
     except Exception as error:
         reason = told(error)
     return replace(compiled, refusal=f"{refusal}; traced: {reason}")
