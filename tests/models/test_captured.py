@@ -92,6 +92,19 @@ def test_what_would_run_between_graphs_is_computed_where_a_trace_holds_it() -> N
     assert any("sort" in name for name in operators(result.graphs[0]))
 
 
+def test_graphs_are_taken_where_results_have_no_element() -> None:
+    """A detector that finds nothing: a trace has nothing that could be judged, and graphs have what passes between them."""
+
+    class Finds(Hides):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            scores = torch.tanh(self.layer(x))
+            return torch.sort(scores[scores > 2]).values * 3
+
+    result = captured(Finds(), torch.ones(3, 4))
+    assert result.method == "compile" and any(tensor.numel() for graph in result.graphs for tensor in graph.expected), result.method
+    assert result.refusal.endswith("which judges nothing"), result.refusal
+
+
 def test_in_training_too() -> None:
     golden = golden_training(Loader(), Hides().train(), (torch.ones(3, 4),), {}, 0)
     result = golden.capture()

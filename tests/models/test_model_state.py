@@ -74,7 +74,21 @@ def test_a_model_that_changes_with_each_call_is_captured_as_it_was(kind: type[nn
     run(golden.capture())
 
 
-@pytest.mark.parametrize("kind", [Attribute, Counter])
+class Written(nn.Module):
+    """Rows that gradients go through, in a buffer that the next call goes on with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.place = nn.Linear(4, 4), 0
+        self.register_buffer("rows", torch.zeros(8, 4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.rows[self.place : self.place + len(x)] = self.layer(x)
+        self.place += len(x)
+        return self.rows[: self.place] * 2
+
+
+@pytest.mark.parametrize("kind", [Attribute, Counter, Written])
 def test_training_begins_as_the_golden_run_did(kind: type[nn.Module]) -> None:
     torch.manual_seed(1)
     golden = golden_training(Loader, kind().train(), (torch.randn(3, 4),), {}, 0)
@@ -88,6 +102,30 @@ def test_what_a_model_prepares_once_is_left_to_it() -> None:
     assert "state" not in golden.facts and isinstance(model.table, torch.Tensor)
     run(golden.capture())
     assert model.made == 1
+
+
+class Expanded(nn.Module):
+    """Prepares a table whose rows lie in one place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.table, self.seen = nn.Linear(4, 4), None, torch.zeros(4).expand(3, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.table is None:
+            self.table = torch.arange(4.0).expand(3, 4)
+        return self.layer(x) * self.table
+
+
+def test_elements_that_lie_in_one_place_are_put_back() -> None:
+    golden = golden_inference(None, Expanded().eval(), (torch.randn(3, 4),), {}, 0)
+    run(golden.capture())
+    model = Expanded()
+    state = ModelState(model)
+    model.seen[:, 1:2].select(0, 0).fill_(3)
+    assert not state.is_as_it_was()
+    state.put_back()
+    assert torch.equal(model.seen, torch.zeros(3, 4))
 
 
 def test_state_is_put_back_where_it_was() -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from cupel.torch.captured import Capture, Graph, NotCaptured
+from cupel.torch.captured import Capture, Graph, NotCaptured, capture
 from cupel.torch.structure import Flat
 from cupel.torch.traced import traced
 from cupel.worker.model_files import lower
@@ -140,6 +140,25 @@ def test_gradients_come_from_the_calls_of_backward() -> None:
     run(result)
 
 
+def test_gradients_of_lstms_are_single_calls() -> None:
+    """oneDNN computes them with one call that has no lowering."""
+
+    class Recurrent(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.LSTM(6, 3, 2, batch_first=True, bidirectional=True)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = self.layers(x)[0]
+            return y * 2 if float(y.detach().sum()) > -1e9 else y
+
+    torch.manual_seed(3)
+    golden = golden_training(Loader, Recurrent().train(), (torch.randn(2, 4, 6),), {}, seed=0)
+    made = golden.capture()
+    assert made.method == "trace" and not made.outside, (made.method, made.outside)
+    run(made)
+
+
 def test_what_a_program_cannot_hold_is_no_pass() -> None:
     class Counts(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -215,3 +234,29 @@ def test_products_of_sparse_matrices_are_the_programs_even_where_nothing_else_is
     result = golden.capture()
     assert result.method == "trace" and "to_dense" in result.outside, "a graph that makes an identity matrix computes nothing"
     run(result)
+
+
+@pytest.mark.filterwarnings("ignore:torch.ao.quantization is deprecated")
+@pytest.mark.parametrize("setting", ["default_dynamic_qconfig", "per_channel_dynamic_qconfig", "float16_dynamic_qconfig"])
+def test_layers_quantized_dynamically_are_the_programs(setting: str) -> None:
+    """Between graphs of torch.compile, which have the activation alone, nobody would test them."""
+    torch.manual_seed(0)
+    quantization = torch.ao.quantization
+    model = quantization.quantize_dynamic(nn.Sequential(nn.Linear(24, 16), nn.Tanh(), nn.Linear(16, 4, bias=False)), {nn.Linear: getattr(quantization, setting)})
+    golden = golden_inference(None, model, (torch.randn(5, 24) + 1,), {}, 0)
+    made = capture(golden.flat, golden.expected)
+    assert made.method == "trace" and not made.outside, (made.method, made.outside)
+    run(made)
+
+
+def test_places_between_pixels_are_rounded_once() -> None:
+    """As torch's kernels are compiled: rounded twice, some are off by 4e-5 of the distance between neighbours."""
+
+    class Stretches(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.interpolate(x, scale_factor=3.3, mode="linear")
+
+    torch.manual_seed(0)
+    made = trace(Stretches(), torch.randn(1, 1, 3000))
+    (result,) = run(made)
+    torch.testing.assert_close(result, made.graphs[0].expected[0], rtol=0, atol=2e-6)

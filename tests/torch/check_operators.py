@@ -334,6 +334,7 @@ def recurrent() -> Iterator[Case]:
 
 
 def views() -> Iterator[Case]:
+    yield "convert_element_type", lambda x: torch.ops.prims.convert_element_type(x, torch.float64), (r(2, 3),)
     yield "select_backward", lambda g: aten.select_backward(g, [3, 4, 5], 1, -2), (r(3, 5),)
     yield "slice_backward", lambda g: aten.slice_backward(g, [3, 9], 1, 1, 8, 3), (r(3, 3),)
     yield "diagonal_backward", lambda g: aten.diagonal_backward(g, [4, 3, 5], 1, 0, 2), (r(3, 4),)

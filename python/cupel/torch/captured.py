@@ -19,6 +19,7 @@ import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
 from cupel._native import Module, comparator_default
+from cupel.torch.custom_ops import custom_decompositions, foreign_operator
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
 from cupel.torch.sound_kernels import with_sound_kernels
@@ -263,6 +264,12 @@ def refuse_sparse(graph: torch.fx.Graph) -> None:
                 raise NotCaptured(f"{node.target} gives a tensor of layout {str(value.layout).removeprefix('torch.')}: programs hold dense ones only")
 
 
+def refuse_foreign(graph: torch.fx.Graph) -> None:
+    """Operators of libraries that nothing took apart; whoever traces the model's calls leaves them to torch."""
+    if name := foreign_operator(graph):
+        raise NotCaptured(f"{name} is an operator of a library, which no program can say")
+
+
 @contextlib.contextmanager
 def without_exporters_warnings() -> Iterator[None]:
     """torch.export warns of how it uses torch itself, for every model: that is no word of the model's."""
@@ -276,7 +283,7 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     """The whole model as one graph; raises where there is none."""
     given = flat.inputs
     with without_exporters_warnings():
-        program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(vision_decompositions())
+        program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(library_decompositions())
     from torch.export.graph_signature import InputKind, OutputKind
 
     state = {**program.state_dict, **program.constants}
@@ -307,6 +314,7 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
+    refuse_foreign(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, kept)
     merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
@@ -335,6 +343,7 @@ class _Recorder:
         if time.process_time() > self._deadline:
             raise NotCaptured(f"its graphs take more than {MAX_SECONDS} s to find")
         refuse_sparse(module.graph)
+        refuse_foreign(module.graph)
         index = len(self.graphs)
         self.graphs.append(None)
         sound = with_sound_kernels(module)
@@ -391,25 +400,35 @@ def _static_dynamo() -> Iterator[None]:
 _GRAPH = "cupel.graph"
 
 
+def _operator_of(event: str) -> str:
+    """The operator that an event of the profiler's is a call of, libraries' with their namespace; empty for all other events."""
+    return event.removeprefix("aten::") if "::" in event and torch._C._jit_get_schemas_for_operator(event) else ""
+
+
 def _operators_outside(events: Any) -> dict[str, int]:
     """The outermost operators that ran in no graph."""
     found: dict[str, int] = {}
     for event in events:
-        name, parent = event.name.removeprefix("aten::"), event.cpu_parent
-        if name == event.name or name in _NO_COMPUTATION:
+        name, parent = _operator_of(event.name), event.cpu_parent
+        if not name or name in _NO_COMPUTATION:
             continue
-        while parent is not None and parent.name != _GRAPH and not parent.name.startswith("aten::"):
+        while parent is not None and parent.name != _GRAPH and not _operator_of(parent.name):
             parent = parent.cpu_parent
         if parent is None:
             found[name] = found.get(name, 0) + 1
     return found
 
 
+def library_decompositions() -> dict[Any, Any]:
+    """Operators of others than torch."""
+    return custom_decompositions() | vision_decompositions()
+
+
 def decompositions() -> dict[Any, Any]:
     """To core ATen, but for attention: taken apart, its forward gives its backward a type that this does not take, and rounds where torch's own does not."""
     table = dict(torch._decomp.core_aten_decompositions())
     table.pop(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default, None)
-    return table | vision_decompositions()
+    return table | library_decompositions()
 
 
 @dataclass
@@ -493,11 +512,14 @@ def with_least_outside(compiled: Capture | None, trace: Callable[[str], Capture]
     try:
         with limited(MAX_SECONDS, "tracing"):
             one = trace(f"{refusal}; torch.compile: {count} calls run between its {len(compiled.graphs)} graphs: {', '.join(compiled.outside)}")
-            if _computing(one.outside) < count:
+            if not any(tensor.numel() for graph in one.graphs for tensor in graph.expected):
+                reason = "its results have no element (nothing was found), which judges nothing"
+            elif _computing(one.outside) < count:
                 for graph in one.graphs:
                     graph.lowered()
                 return one
-            reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
+            else:
+                reason = f"it leaves {_computing(one.outside)} calls to torch, and torch.compile {count}"
     except Exception as error:
         reason = told(error)
     return replace(compiled, refusal=f"{refusal}; traced: {reason}")

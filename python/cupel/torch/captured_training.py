@@ -24,6 +24,7 @@ from cupel.torch.captured import (
     keep_results,
     lift_random,
     merge_equal_inputs,
+    refuse_foreign,
     refuse_sparse,
     refuse_symbols,
     told,
@@ -230,6 +231,7 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
+    refuse_foreign(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, [*(place[name] for name in names), output])
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)

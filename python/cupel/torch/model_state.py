@@ -39,11 +39,13 @@ class _Kept:
     items: dict[Any, _Kept] = field(default_factory=dict)
     is_open: bool = False
     """Whether it is a container, and `items` are all that it holds."""
+    has_history: bool = False
+    """Whether gradients went through it to where it came from."""
 
     @staticmethod
     def of(value: Any, depth: int = 0, seen: frozenset[int] = frozenset()) -> _Kept:
         if isinstance(value, torch.Tensor):
-            return _Kept(value, value.detach().clone() if _is_plain(value) and not isinstance(value, torch.nn.Parameter) else None)
+            return _Kept(value, value.detach().clone() if _is_plain(value) and not isinstance(value, torch.nn.Parameter) else None, has_history=value.grad_fn is not None)
         if type(value) not in (list, tuple, dict, set) or depth >= _MAX_DEPTH or id(value) in seen:
             return _Kept(value)
         pairs = value.items() if type(value) is dict else enumerate(value)
@@ -64,7 +66,14 @@ class _Kept:
         if self.copy is not None:
             if self.value.shape != self.copy.shape or self.value.dtype != self.copy.dtype:
                 return self.copy.clone()
-            self.value.data.copy_(self.copy)
+            if self.value.grad_fn is not None and not self.has_history:
+                if self.value._is_view():
+                    return self.copy.clone()
+                self.value.detach_()  # What a run wrote to it leads back into that run.
+            if not torch._debug_has_internal_overlap(self.value):
+                self.value.data.copy_(self.copy)
+            elif not same_bits(self.copy, self.value):  # Elements that lie in one place (`expand`) cannot be written one by one.
+                return self.copy.clone()
         elif self.is_open:
             items = {key: kept.put_back() for key, kept in self.items.items()}
             if type(self.value) is list:

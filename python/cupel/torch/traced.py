@@ -17,6 +17,8 @@ import torch
 
 from cupel.torch import program as programs
 from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
+from cupel.torch.custom_ops import python_kernel
+from cupel.torch.dynamic_quantization import DynamicLinear
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat
 from cupel.torch.vision_ops import vision_decompositions
@@ -112,6 +114,13 @@ class _Trace(Program):
             with self:
                 if (result := taken_apart(*args, **kwargs)) is not NotImplemented:
                     return result
+        if (kernel := python_kernel(func)) is not None:
+            with self:
+                return kernel(*args, **kwargs)
+        if func.namespace == "quantized" and (layer := DynamicLinear.of(func, args)) is not None:
+            self._take(layer.tensors())  # Weights that only an object holds.
+            with self:
+                return layer(args[0])
         if func in _PRODUCTS and any(_is_sparse(value) for value in args):
             return self._call(_PRODUCTS[func], *(self._dense(value) if _is_sparse(value) else value for value in args), **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
@@ -189,8 +198,26 @@ class _Trace(Program):
 
 
 @contextlib.contextmanager
+def _plain_lstm() -> Iterator[None]:
+    """LSTMs of single calls: oneDNN's has a gradient that is one call, which no program can say."""
+    before = torch._VF.lstm
+
+    def plain(*args: Any) -> Any:
+        with torch.backends.mkldnn.flags(enabled=False):
+            return before(*args)
+
+    torch._VF.lstm = plain
+    try:
+        yield
+    finally:
+        torch._VF.lstm = before
+
+
+@contextlib.contextmanager
 def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
+        if keeps:
+            stack.enter_context(_plain_lstm())
         if not keeps:
             stack.enter_context(torch.inference_mode())
         stack.enter_context(trace)

@@ -40,8 +40,8 @@ Value cast(HloBuilder &b, Value x, Type element) {
 
 namespace {
 
-/// The result's declared type says it all.
-void lowerCast(Node &n) { n.out(n.in("self")); }
+/// The result's declared type says it all. Primitives call their argument otherwise.
+void lowerCast(Node &n) { n.out(n.in(n.declares("self") ? "self" : "a")); }
 
 void lowerTypeAs(Node &n) { n.out(n.in("self")); }
 

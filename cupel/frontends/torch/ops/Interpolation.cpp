@@ -77,7 +77,8 @@ template <typename T> std::vector<double> weightsOf(Mode mode, const Resized &r)
     if (mode == Mode::Nearest || mode == Mode::NearestExact) {
       put(nearestPixel(mode, r, i), 1);
     } else if (mode == Mode::Linear || mode == Mode::Cubic) {
-      T x = r.corners ? step * T(i) : step * (T(i) + T(0.5)) - T(0.5);
+      // With one rounding, as torch's kernels are compiled: far from the origin two move the weights.
+      T x = r.corners ? step * T(i) : std::fma(step, T(i) + T(0.5), T(-0.5));
       if (mode == Mode::Linear)
         x = std::max(x, T(0));
       T base = std::floor(x), t = x - base;
