@@ -109,8 +109,8 @@ def _is_out_of_room(error: BaseException) -> bool:
 def too_few_chips(needed: int, chips: int) -> StepFailed:
     """For a device that has `chips`, of which nobody may know."""
     has = f"this one has {chips}" if chips else "nobody knows how many this one has"
-    return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: ?num_devices=N behind the device's name says it, "
-                      "or an --arch whose chips are described", "not run")
+    return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: --device cupel with an --arch that has so many, "
+                      "or ?num_devices=N behind the device's name; the reference is one chip", "not run")
 
 
 class Steps:
