@@ -192,13 +192,16 @@ def test_what_the_zoo_puts_into_others_is_found_in_every_guise(tmp_path: Path, m
     monkeypatch.syspath_prepend(tmp_path)
     import zoo_of_a_test as zoo
 
-    found = lambda: sorted(f"{name}.{one}" for name, _, one in libraries.put_by_the_zoo(tmp_path))  # noqa: E731
+    known = libraries.Known()
+    found = lambda: sorted(f"{name}.{one}" for name, _, one in known.put_by_the_zoo(tmp_path))  # noqa: E731
     assert found() == []
     for value in zoo.guises:
         with monkeypatch.context() as replacing:
             replacing.setattr(json.JSONEncoder, "default", value)
             replacing.setattr(json, "dumps", value)
             assert found() == ["json.dumps", "json.encoder.JSONEncoder.default"], value
+            assert found() == ["json.dumps", "json.encoder.JSONEncoder.default"], "it is still there"
+        assert found() == []
     for value in zoo.data:  # What is no function is no function of the zoo.
         with monkeypatch.context() as replacing:
             replacing.setattr(json, "dumps", value)

@@ -7,6 +7,7 @@ for that; what was imported before a test began, or with its loader, is compared
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -59,15 +60,29 @@ def _imported(without: set[str]) -> Iterator[tuple[str, types.ModuleType]]:
             yield name, module
 
 
-def put_by_the_zoo(root: Path) -> Iterator[tuple[str, Any, str]]:
-    """Whatever of the zoo's own code stands in modules and classes of others: what they are called, they themselves, and its name there."""
-    zoo = _Zoo(root)
-    for name, module in _imported(zoo.modules):
-        for one, value in list(vars(module).items()):
-            if zoo.wrote(value):
-                yield name, module, one
-            elif _is_class(value) and value.__module__ == name:
-                yield from ((f"{name}.{one}", value, attribute) for attribute, method in list(vars(value).items()) if zoo.wrote(method))
+def _classes_of(module: types.ModuleType) -> Iterator[tuple[str, type]]:
+    """Those that it defines; it may have been imported under another name (os.path)."""
+    name = vars(module).get("__name__")
+    for one, value in list(vars(module).items()):
+        if _is_class(value) and value.__module__ == name:
+            yield one, value
+
+
+class _Looked:
+    """Places by what they held when they were last looked at: one that still holds the very same is not looked at again. Most of what a look would cost is saved."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[Any, tuple[Any, ...]]] = {}
+
+    def holds_the_same(self, place: Any) -> bool:
+        known = self._held.get(id(place))
+        if known is None or known[0] is not place:
+            return False
+        values = tuple(vars(place).values())
+        return len(values) == len(known[1]) and all(map(operator.is_, values, known[1]))
+
+    def keep(self, place: Any) -> None:
+        self._held[id(place)] = (place, tuple(vars(place).values()))
 
 
 class Known:
@@ -76,6 +91,9 @@ class Known:
     def __init__(self) -> None:
         self._modules: dict[str, types.ModuleType] = {}
         self._places: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self._as_seen = _Looked()
+        self._clean, self._root = _Looked(), Path()
+        self._classes: dict[int, list[tuple[str, type]]] = {}
 
     def see(self, root: Path) -> None:
         """Looks at what was imported since the last time."""
@@ -83,13 +101,31 @@ class Known:
             if self._modules.get(name) is module or name.partition(".")[0] in _COMPARED_ELSEWHERE:
                 continue
             self._modules[name] = module
-            self._places[name] = (module, functions_of(module))
-            for one, value in list(vars(module).items()):
-                if _is_class(value) and value.__module__ == name:
-                    self._places[f"{name}.{one}"] = (value, functions_of(value))
+            for called, place in ((name, module), *((f"{name}.{one}", kind) for one, kind in _classes_of(module))):
+                self._places[called] = (place, functions_of(place))
+                self._as_seen.keep(place)
 
-    def places(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-        """Of modules that are still the imported ones."""
+    def changed(self) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+        """Modules that are still the imported ones, and classes, that hold something else than when they were seen; with the functions they had."""
         for name, (place, functions) in self._places.items():
-            if isinstance(place, type) or sys.modules.get(name) is place:
+            if (_is_class(place) or sys.modules.get(name) is place) and not self._as_seen.holds_the_same(place):
                 yield name, place, functions
+
+    def put_by_the_zoo(self, root: Path) -> Iterator[tuple[str, Any, str]]:
+        """Whatever of the zoo's own code stands in modules and classes of others: what they are called, they themselves, and its name there."""
+        if root != self._root:
+            self._clean, self._root = _Looked(), root
+        zoo = _Zoo(root)
+        for name, module in _imported(zoo.modules):
+            if not self._clean.holds_the_same(module):
+                yield from self._found(zoo, name, module)
+                self._classes[id(module)] = list(_classes_of(module))
+            for one, kind in self._classes[id(module)]:
+                if not self._clean.holds_the_same(kind):
+                    yield from self._found(zoo, f"{name}.{one}", kind)
+
+    def _found(self, zoo: _Zoo, name: str, place: Any) -> Iterator[tuple[str, Any, str]]:
+        found = [one for one, value in list(vars(place).items()) if zoo.wrote(value)]
+        if not found:
+            self._clean.keep(place)
+        yield from ((name, place, one) for one in found)

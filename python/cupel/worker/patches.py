@@ -105,13 +105,13 @@ class AsItWas:
     def replaced(self) -> list[str]:
         """The names of functions that are others now, and not by their framework's own doing; each by the first name that its place is known by."""
         found: dict[tuple[int, str], str] = {}
-        for name, place, functions in itertools.chain(self._known, self._libraries.places()):
+        for name, place, functions in itertools.chain(self._known, self._libraries.changed()):
             now = vars(place)
             others = [one for one, value in functions.items() if now.get(one) is not value and not _is_their_own(value, now.get(one))]
             for one in itertools.chain(others, _newly_hiding(place, functions)):
                 found.setdefault((id(place), one), f"{name}.{one}")
         if self._zoo is not None:
-            for name, place, one in libraries.put_by_the_zoo(self._zoo):
+            for name, place, one in self._libraries.put_by_the_zoo(self._zoo):
                 found.setdefault((id(place), one), f"{name}.{one}")
         return sorted({*found.values(), *(_kernels() - self._kernels)})
 
