@@ -93,6 +93,20 @@ def test_bundled_models_are_for_every_architecture(model: str, chips: int) -> No
     assert _placed(model, chips).mesh.size == chips
 
 
+def test_a_loader_without_specs_loads_no_model_for_several_devices(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("flax")
+    for name in ("__init__.py", "base.py", "config.py", "jax_base.py"):
+        (tmp_path / name).write_text((ROOT / "zoo/models" / name).read_text())
+    loader = tmp_path / "one/jax/loader.py"
+    loader.parent.mkdir(parents=True)
+    loader.write_text("from ...jax_base import JaxForgeModel\nfrom ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask\n"
+                      "class ModelLoader(JaxForgeModel):\n    @classmethod\n    def _get_model_info(cls, variant=None):\n"
+                      "        return ModelInfo('One', variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.JAX)\n"
+                      "    def build(self): raise RuntimeError('the model is loaded')\n    def make_arrays(self, batch_size, random): ...\n")
+    _, printed, records = run(tmp_path, "--zoo", tmp_path, "--arch", "n300", "models::one/jax-data_parallel-inference")
+    assert "no get_input_activations_partition_spec and no load_parameters_partition_spec" in records["one/jax-data_parallel-inference"]["message"], printed
+
+
 def test_specs_for_fewer_devices_are_told_of_the_loader() -> None:
     """JAX says of them that the model fails."""
     from cupel.worker.loaders import LoaderError

@@ -125,8 +125,9 @@ def _parallelism(name: str) -> Any:
     return getattr(config, "Parallelism")(name) if config is not None and hasattr(config, "Parallelism") else name
 
 
-def _need(loader: Any, *methods: str) -> None:
-    missing = [name for name in methods if not hasattr(loader, name)]
+def check_has_specs(loader: Any) -> None:
+    """Most loaders have none, which is known before their model is loaded."""
+    missing = [name for name in ("get_input_activations_partition_spec", "load_parameters_partition_spec") if not hasattr(loader, name)]
     if missing:
         raise LoaderError("no_partition_specs", f"the loader says nothing of several devices: it has no {' and no '.join(missing)}")
 
@@ -214,7 +215,6 @@ def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: st
     import jax
     from jax.sharding import PartitionSpec
 
-    _need(loader, "get_input_activations_partition_spec", "load_parameters_partition_spec")
     is_training, kind = run_mode == "training", kind_of(model)
     member = _parallelism(parallelism)
     input_specs = loader.get_input_activations_partition_spec(mesh, axis_name=AXIS, parallelism=member)
