@@ -217,7 +217,7 @@ class Suites:
         return Result(passed, len(failures), 0, len(left_out), details, "\n".join(left_out))
 
     def cli(self) -> Result:
-        return total_of([counted([self.python, ROOT / "tests/cli" / script, self.bin], self.env) for script in ("check_cli.py", "check_bench.py", "check_extremes.py")])
+        return total_of([counted([self.python, ROOT / "tests/cli" / script, self.bin], self.env) for script in ("check_cli.py", "check_bench.py", "check_extremes.py", "check_planted.py")])
 
     def zoo(self) -> Result:
         """Discovery: on zoos made for it, on one made of the real configuration's keys, and on the real one where CUPEL_REAL_ZOO names a checkout."""

@@ -278,6 +278,17 @@ def the_language_server_knows_element_types_that_mlir_lacks(_: Path) -> None:
 
 
 # What a user may mistype, and what was meant.
+@check
+def what_is_no_plugin_is_no_device(folder: Path) -> None:
+    """A program behind --device was taken for a device that stands in for the first one, and was not tested."""
+    program = folder / "add.mlir"
+    program.write_text("func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  return %x : tensor<f32>\n}\n")
+    for test in (program, folder, "programs::add.mlir"):
+        done = run("run", ROOT / "zoo/programs", "--results", folder / "results", "--device", "cupel", test)
+        expect_one_line(done, 2, f"--device {test}: there are reference", "name tests before it")
+    expect_one_line(run("run", program, "--results", folder / "results", "--device", "nowhere.so"), 2, "nowhere.so: no such file")
+
+
 NEAREST = {"list": ("--fromat", "--format"), "run": ("--devcie", "--device"), "show": ("--faild", "--failed"), "diff": ("--slwer", "--slower"),
            "history": ("--limt", "--limit"), "eval": ("--prnit", "--print"), "compile": ("--shap", "--shape"), "doctor": ("--devce", "--device"),
            "ci-matrix": ("--compct", "--compact"), "version": ("--jsn", "--json"), "opt": ("--emti", "--emit")}

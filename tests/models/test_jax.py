@@ -75,6 +75,56 @@ def test_specs_are_those_of_the_arguments() -> None:
             _specs_of_arguments(values, wrong)
 
 
+def _placed(model: str, chips: int) -> object:
+    """The call of a bundled JAX model on a mesh that needs no devices."""
+    jax = pytest.importorskip("jax")
+    pytest.importorskip("flax")
+    from cupel.worker import jax_calls
+    from cupel.worker.loaders import import_class
+
+    loader, mesh = import_class(ROOT / "zoo/models", ROOT / "zoo/models" / model / "loader.py")(), jax.sharding.AbstractMesh((chips,), ("X",))
+    built = jax_calls.load_on_mesh(loader, chips, False)
+    return jax_calls.on_mesh(loader, built, loader.load_inputs(mesh=mesh), "inference", "data_parallel", mesh)
+
+
+@pytest.mark.parametrize("model", ["cnn/jax", "gpt/causal_lm/jax"])
+@pytest.mark.parametrize("chips", [2, 4, 8, 32])
+def test_bundled_models_are_for_every_architecture(model: str, chips: int) -> None:
+    assert _placed(model, chips).mesh.size == chips
+
+
+def test_a_loader_without_specs_loads_no_model_for_several_devices(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("flax")
+    for name in ("__init__.py", "base.py", "config.py", "jax_base.py"):
+        (tmp_path / name).write_text((ROOT / "zoo/models" / name).read_text())
+    loader = tmp_path / "one/jax/loader.py"
+    loader.parent.mkdir(parents=True)
+    loader.write_text("from ...jax_base import JaxForgeModel\nfrom ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask\n"
+                      "class ModelLoader(JaxForgeModel):\n    @classmethod\n    def _get_model_info(cls, variant=None):\n"
+                      "        return ModelInfo('One', variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.JAX)\n"
+                      "    def build(self): raise RuntimeError('the model is loaded')\n    def make_arrays(self, batch_size, random): ...\n")
+    _, printed, records = run(tmp_path, "--zoo", tmp_path, "--arch", "n300", "models::one/jax-data_parallel-inference")
+    assert "no get_input_activations_partition_spec and no load_parameters_partition_spec" in records["one/jax-data_parallel-inference"]["message"], printed
+
+
+def test_specs_for_fewer_devices_are_told_of_the_loader() -> None:
+    """JAX says of them that the model fails."""
+    from cupel.worker.loaders import LoaderError
+
+    with pytest.raises(LoaderError, match=r"not for 64 devices: params.Dense_0.bias: dimension 0 of 32 does not come in 64 equal pieces") as raised:
+        _placed("cnn/jax", 64)
+    assert raised.value.kind == "bad_shard_spec"
+
+
+@pytest.mark.parametrize(("spec", "why"), [((None, "X"), "has 2 dimensions, the array 1"), (("Y",), "names the axis Y, and the mesh has X"), ((("X",),), "dimension 0 of 6"), ((), ""), ((None,), "")])
+def test_a_spec_that_cannot_be_is_named(spec: tuple, why: str) -> None:
+    jax = pytest.importorskip("jax")
+    from cupel.worker.jax_calls import _divided
+
+    found = _divided(np.zeros(6), jax.sharding.PartitionSpec(*spec), jax.sharding.AbstractMesh((4,), ("X",)))
+    assert why in found and bool(found) == bool(why)
+
+
 def test_one_chip_runs_no_mesh(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("flax")
     _, printed, records = run(tmp_path, "--zoo", ROOT / "zoo/models", "--arch", "n150", f"models::{NNX}-tensor_parallel-inference")

@@ -87,7 +87,7 @@ def test_a_loader_without_a_mesh_is_skipped_with_its_reason(tmp_path: Path) -> N
     answer = captured("llama/causal_lm", tmp_path / "w", chips=1)
     assert answer["outcome"] == "not run" and "several chips, and this one has 1" in answer["message"]
     answer = captured("llama/causal_lm", tmp_path / "w", chips=0)
-    assert answer["outcome"] == "not run" and "nobody knows how many this one has: ?num_devices=N" in answer["message"]
+    assert answer["outcome"] == "not run" and "nobody knows how many this one has: --device cupel with an --arch" in answer["message"]
 
 
 # --- whole models -------------------------------------------------------------------------------------------------------------------------

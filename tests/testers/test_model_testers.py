@@ -170,6 +170,17 @@ def test_settings_without_a_meaning_are_named():
         CompilerConfig().enable_constevall = True
 
 
+def test_a_backend_of_operations_is_for_depths_that_have_some():
+    """The documents allow STABLEHLO for whole models of ONNX alone."""
+    config = CompilerConfig(op_by_op_backend=OpByOpBackend.STABLEHLO)
+    with pytest.warns(IgnoredSetting, match="op_by_op_backend is for the depths"):
+        Tester("small", "eval", compiler_config=config).test_model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        config.warn_of_ignored(has_torch_operations=False)
+        CompilerConfig(op_by_op_backend=OpByOpBackend.STABLEHLO, compile_depth=CompileDepth.EXECUTE_OP_BY_OP).warn_of_ignored()
+
+
 @pytest.mark.parametrize("variable", ["TT_TORCH_FORCE_EXPERIMENTAL_BACKEND", "TT_TORCH_FORCE_LEGACY_BACKEND", "TT_TORCH_DISABLE_MODEL_REQS", "TT_TORCH_VERBOSE_MEMORY_TRACKER"])
 def test_variables_without_a_meaning_are_named(monkeypatch, variable):
     monkeypatch.setenv(variable, "1")

@@ -12,16 +12,41 @@
 
 namespace cupel::frontends::torch_import {
 
+/// Passes over everything and keeps what is said of the first mistake.
+class FirstMistake : public nlohmann::json_sax<nlohmann::json> {
+public:
+  std::string message;
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t &) override { return true; }
+  bool string(string_t &) override { return true; }
+  bool binary(binary_t &) override { return true; }
+  bool start_object(size_t) override { return true; }
+  bool key(string_t &) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string &, const nlohmann::detail::exception &error) override {
+    message = error.what();
+    return false;
+  }
+};
+
 class JsonDocument {
 public:
   using Json = nlohmann::json;
+  /// Asks the library for no exception: beside code that is compiled without them it may have the
+  /// linker take its other form, which ends the process instead.
   static Result<JsonDocument> parse(std::string_view text, const std::string &where) {
     JsonDocument document;
     document.where = where;
-    try {
-      document.root = Json::parse(text);
-    } catch (const Json::exception &error) {
-      return Error{where + ": not valid JSON: " + oneLine(error.what())};
+    document.root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (document.root.is_discarded()) {
+      FirstMistake mistake;
+      Json::sax_parse(text, &mistake);
+      return Error{where + ": not valid JSON: " + oneLine(mistake.message)};
     }
     return document;
   }

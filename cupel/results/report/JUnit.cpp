@@ -84,11 +84,11 @@ std::string tagsText(const TestRecord &record) {
     auto found = record.notes.find(key);
     return found == record.notes.end() ? std::string() : found->second;
   };
-  std::string dtype = note("weights_dtype");
+  std::string dtype = note("dtype");
   if (isModel)
     tags["weights_dtype"] = dtype.empty() ? "unknown" : dtype;
-  if (std::string billions = note("model_size_billions"); !billions.empty())
-    setIf(tags, "model_size_billions", std::strtod(billions.c_str(), nullptr));
+  if (std::string parameters = note("parameters"); isModel && !parameters.empty())
+    setIf(tags, "model_size_billions", std::strtod(parameters.c_str(), nullptr) / 1e9);
   setIf(tags, "execution_pass", note("execution_pass"));
   if (const ComparisonRecord *comparison = representative(record)) {
     setIf(tags, "pcc", comparison->pcc);

@@ -35,9 +35,11 @@ TestRecord recordFor(const TestItem &item, const RunnerOptions &options) {
   record.phase = item.phase;
   record.arch = options.arch;
   record.sequenceLength = item.sequenceLength;
-  record.batchSize = item.batchSize;
+  record.batchSize = item.batchSize ? item.batchSize : uint32_t(item.expectation.batchSize.value_or(0));
   record.markers = item.markers;
   record.testStatus = config::name(item.expectation.status);
+  if (item.expectation.executionPass)
+    record.notes["execution_pass"] = *item.expectation.executionPass;
   if (!item.op.empty()) {
     record.notes["op"] = item.op;
     record.notes["inputs"] = item.signature;

@@ -327,11 +327,20 @@ std::optional<Prepared> ProgramTest::prepareGenerated(const Request &request, Pr
 // Saved workloads
 //===----------------------------------------------------------------------===//
 
+/// The folder and every file in it: what is wrong with it then is what the files say.
+static bool canBeRead(const std::string &folder) {
+  std::error_code error;
+  for (const auto &file : std::filesystem::directory_iterator(folder, error))
+    if (access(file.path().c_str(), R_OK) != 0)
+      return false;
+  return !error;
+}
+
 std::optional<Prepared> ProgramTest::prepareSaved(const Request &request, const std::string &folder,
                                                   Progress &progress, TestRecord &record) {
   Result<workload::Workload> saved = workload::readWorkload(folder);
   if (!saved) {
-    fail(record, "unreadable_file", saved.message());
+    fail(record, canBeRead(folder) ? "invalid_model" : "unreadable_file", saved.message());
     return {};
   }
   progress.enter(Stage::Frontend);

@@ -139,7 +139,7 @@ class CompilerConfig:
         defaults = {one.name: one.default_factory() if callable(one.default_factory) else one.default for one in fields(self)}
         return {one.name: one.metadata["ignored"] for one in fields(self) if "ignored" in one.metadata and getattr(self, one.name) != defaults[one.name]}
 
-    def warn_of_ignored(self) -> None:
+    def warn_of_ignored(self, has_torch_operations: bool = True) -> None:
         for name, why in self.ignored().items():
             warnings.warn(IgnoredSetting(f"CompilerConfig.{name} changes nothing: {why}"), stacklevel=3)
         for name, why in _IGNORED_VARIABLES.items():
@@ -147,6 +147,8 @@ class CompilerConfig:
                 warnings.warn(IgnoredSetting(f"{name} changes nothing: {why}"), stacklevel=3)
         if self.verify_op_by_op and self.compile_depth is not CompileDepth.EXECUTE_OP_BY_OP:
             warnings.warn(IgnoredSetting("CompilerConfig.verify_op_by_op is for the depth EXECUTE_OP_BY_OP alone"), stacklevel=3)
+        if has_torch_operations and self.op_by_op_backend is OpByOpBackend.STABLEHLO and self.compile_depth not in (CompileDepth.COMPILE_OP_BY_OP, CompileDepth.EXECUTE_OP_BY_OP):
+            warnings.warn(IgnoredSetting("CompilerConfig.op_by_op_backend is for the depths COMPILE_OP_BY_OP and EXECUTE_OP_BY_OP alone"), stacklevel=3)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -71,6 +71,8 @@ def _tag(value: float | None) -> float | None:
 class ModelTester:
     """Tests a PyTorch model. `mode` is `eval` (its outputs are compared) or `train` (the gradient of its one input is)."""
 
+    _has_torch_operations = True
+
     def __init__(self, model_name: str, mode: str, loader: Any = None, model_info: Any = None, required_pcc: float | None = None, required_atol: float | None = None,
                  relative_atol: float | None = None, compiler_config: CompilerConfig | None = None, assert_pcc: bool = True, assert_atol: bool = True,
                  run_generate: bool = False, record_property_handle: Callable[[str, Any], None] | None = None, model_group: str = "generality",
@@ -155,7 +157,7 @@ class ModelTester:
         settle_once()
         config = self.compiler_config
         config.apply_environment_overrides()
-        config.warn_of_ignored()
+        config.warn_of_ignored(self._has_torch_operations)
         golden = self._run_golden()
         self._was_run = True
         if not on_device:
@@ -436,6 +438,8 @@ class ModelTester:
 
 class OnnxModelTester(ModelTester):
     """Tests an ONNX model (a ModelProto, or a file's path) against ONNX Runtime. Inputs are tensors, matched to the model's by name or position."""
+
+    _has_torch_operations = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -7,6 +7,7 @@ before what follows from its model. Never computes anything of the model.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -124,8 +125,9 @@ def _parallelism(name: str) -> Any:
     return getattr(config, "Parallelism")(name) if config is not None and hasattr(config, "Parallelism") else name
 
 
-def _need(loader: Any, *methods: str) -> None:
-    missing = [name for name in methods if not hasattr(loader, name)]
+def check_has_specs(loader: Any) -> None:
+    """Most loaders have none, which is known before their model is loaded."""
+    missing = [name for name in ("get_input_activations_partition_spec", "load_parameters_partition_spec") if not hasattr(loader, name)]
     if missing:
         raise LoaderError("no_partition_specs", f"the loader says nothing of several devices: it has no {' and no '.join(missing)}")
 
@@ -177,12 +179,42 @@ def _specs_of_arguments(values: list[Any], given: tuple[Any, ...]) -> list[Any]:
             for value, spec in zip(values, specs, strict=True)]
 
 
+def _divided(value: Any, spec: Any, mesh: Any) -> str:
+    """Why the spec cannot be that of the value; empty where every dimension comes in equal pieces."""
+    from jax.sharding import PartitionSpec
+
+    shape = getattr(value, "shape", ())
+    if not isinstance(spec, PartitionSpec):
+        return ""
+    if len(spec) > len(shape):
+        return f"its spec {spec} has {len(spec)} dimensions, the array {len(shape)}"
+    for dimension, axes in enumerate(spec):
+        names = (axes,) if isinstance(axes, str) else axes if isinstance(axes, tuple) else ()
+        unknown = [name for name in names if name not in mesh.shape]
+        if unknown:
+            return f"its spec {spec} names the axis {unknown[0]}, and the mesh has {', '.join(mesh.shape)}"
+        parts = math.prod(mesh.shape[name] for name in names)
+        if shape[dimension] % parts:
+            return f"dimension {dimension} of {shape[dimension]} does not come in {parts} equal pieces"
+    return ""
+
+
+def _check_divided(values: Any, specs: Any, mesh: Any) -> None:
+    """A loader's specs may be for fewer devices: that is said of them, not of the model that JAX then refuses to trace."""
+    import jax
+
+    leaves = jax.tree_util.tree_flatten_with_path(values)[0]
+    given = jax.tree_util.tree_leaves(specs, is_leaf=lambda value: isinstance(value, jax.sharding.PartitionSpec))
+    for (path, value), spec in zip(leaves, given, strict=True):
+        if why := _divided(value, spec, mesh):
+            raise LoaderError("bad_shard_spec", f"the loader's partition specs are not for {mesh.size} devices: {jax.tree_util.keystr(path, simple=True, separator='.')}: {why}")
+
+
 def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: str, mesh: Any) -> Call:
     """The call with every parameter and argument split as the loader says, results whole on every device."""
     import jax
     from jax.sharding import PartitionSpec
 
-    _need(loader, "get_input_activations_partition_spec", "load_parameters_partition_spec")
     is_training, kind = run_mode == "training", kind_of(model)
     member = _parallelism(parallelism)
     input_specs = loader.get_input_activations_partition_spec(mesh, axis_name=AXIS, parallelism=member)
@@ -200,8 +232,10 @@ def on_mesh(loader: Any, model: Any, inputs: Any, run_mode: str, parallelism: st
         raise LoaderError("no_partition_specs", f"load_parameters_partition_spec gives {len(given)} specs for {len(flat)} parameters")
     parameter_specs = jax.tree_util.tree_unflatten(structure, [_spec_of(value, spec) for value, spec in zip(flat, given, strict=True)])
     positional, named = _as_arguments(inputs)
+    _check_divided(parameters, parameter_specs, mesh)
     own = call_named(loader.get_forward_method_kwargs, train=is_training, run_mode=run_mode) if hasattr(loader, "get_forward_method_kwargs") else _flags(type(model).__call__, is_training)
     each = _specs_of_arguments([*positional, *named.values()], input_specs)
+    _check_divided([*positional, *named.values()], each, mesh)
     positional_specs, named_specs = tuple(each[:len(positional)]), dict(zip(named, each[len(positional):], strict=True))
     if kind == "nnx":
         forward = _nnx_forward(model)

@@ -76,6 +76,8 @@ class JaxTest(ModelTest):
         loader = self._open_loader()
         mesh = None if request.parallelism == "single_device" else jax_calls.make_mesh(request.chips)
         with self.steps.step("model", "loader_model", "load_model fails"):
+            if mesh is not None:
+                jax_calls.check_has_specs(loader)
             model = loader.load_model() if mesh is None else jax_calls.load_on_mesh(loader, request.chips, is_training)
             self.facts["class"] = type(model).__name__
             jax_calls.set_mode(model, is_training)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from cupel.worker import instructions, interrupts
+from cupel.worker.configured import compile_options_of, not_heeded
 from cupel.worker.llm import Padding, Phase
 from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
 from cupel.worker.model_output import StepOutput
@@ -109,8 +110,8 @@ def _is_out_of_room(error: BaseException) -> bool:
 def too_few_chips(needed: int, chips: int) -> StepFailed:
     """For a device that has `chips`, of which nobody may know."""
     has = f"this one has {chips}" if chips else "nobody knows how many this one has"
-    return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: ?num_devices=N behind the device's name says it, "
-                      "or an --arch whose chips are described", "not run")
+    return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: --device cupel with an --arch that has so many, "
+                      "or ?num_devices=N behind the device's name; the reference is one chip", "not run")
 
 
 class Steps:
@@ -219,12 +220,6 @@ def drop_nothing(model: Any) -> int:
     return count
 
 
-def compile_options_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a test's configuration asks of the device's compiler."""
-    given = {"optimization_level": body.get("optimization_level"), "experimental_weight_dtype": "bfp_bf8" if body.get("enable_weight_bfp8_conversion") else None}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _memory_note(facts: Mapping[str, Any]) -> str:
     """What the test took in this process, beside what was there before (torch itself, mostly)."""
     if "parameter_bytes" not in facts:
@@ -272,7 +267,7 @@ class ModelTest:
         from cupel.worker.seeds import seed_all
 
         request = self.request
-        watched().expect(self.framework)
+        watched().expect(self.framework, self.root)
         seed_all(request.seed)
         with self.steps.step("import", "loader_import", "the loader cannot be imported"):
             loader_class = import_class(self.root, self.loader_file, self.loader_class)
@@ -281,6 +276,7 @@ class ModelTest:
             self.facts["variant"] = "" if variant is None else str(getattr(variant, "value", variant))
             info = loader_class.get_model_info(variant=variant)
             self.facts["model_info"] = str(getattr(info, "name", ""))
+            watched().see()
             if self._random is not None:
                 self._random.replace_in(self.loader_file)
         return loader
@@ -550,7 +546,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
              "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
-             "not heeded": "inject_custom_moe: experts are computed as the model writes them" if body.get("inject_custom_moe") else None}
+             "not heeded": not_heeded(body)}
     if "traceback" in answer:
         print(f"[{answer['step']}: what was raised]\n{answer['traceback'].rstrip()}", file=sys.stderr)
     result = {"outcome": answer["outcome"], "error_class": answer.get("error_class", ""), "message": answer["message"],

@@ -1,4 +1,4 @@
-"""Functions of frameworks and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
+"""Functions of frameworks, libraries and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
 
 A worker that finds any begins again once the test is over (serve.py), so that every model meets the framework that it would meet alone; until then no golden result is
 remembered or recalled. Never puts anything back: a library that was imported once would not replace it a second time.
@@ -11,18 +11,20 @@ import contextlib
 import copy
 import importlib
 import inspect
+import itertools
 import json
 import os
 import random
 import time
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
 import torch
 
-from cupel.worker import golden_cache
+from cupel.worker import golden_cache, libraries
 
 
 def _places() -> Iterator[tuple[str, Any]]:
@@ -53,10 +55,6 @@ def _places_of(framework: str) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{name}.{one.__name__}", one) for one in session.__mro__ if one.__module__.startswith("onnxruntime"))
 
 
-def _functions(place: Any) -> dict[str, Any]:
-    return {name: value for name, value in vars(place).items() if callable(value) or isinstance(value, (staticmethod, classmethod, property))}
-
-
 def _said(value: Any) -> tuple[str, str]:
     """What a function says of itself: its module and its name."""
     inner = getattr(value, "__func__", getattr(value, "fget", value))
@@ -64,8 +62,8 @@ def _said(value: Any) -> tuple[str, str]:
 
 
 def _is_their_own(before: Any, now: Any) -> bool:
-    """What a framework itself puts there when it is first used: the same function wrapped, or one of torch's compiler's. Another function of the framework is none of that."""
-    return isinstance(now, types.ModuleType) or (_said(now) == _said(before) and _said(now) != ("", "")) or _said(now)[0].startswith("torch._dynamo")
+    """What a framework itself puts there when it is first used: the same function wrapped, or one of torch's compiler's; and what we put there for the time of a test. Another function of the framework is none of that."""
+    return isinstance(now, types.ModuleType) or (_said(now) == _said(before) and _said(now) != ("", "")) or _said(now)[0].startswith(("torch._dynamo", "cupel."))
 
 
 def _newly_hiding(place: Any, functions: dict[str, Any]) -> list[str]:
@@ -82,27 +80,40 @@ def _kernels() -> set[str]:
 
 
 class AsItWas:
-    """What functions of torch and Python are when it is made, and those of other frameworks when they are first asked for."""
+    """What functions of torch and Python are when it is made, those of other frameworks when they are first asked for, and those of libraries when they are first seen."""
 
     def __init__(self) -> None:
-        self._known = [(name, place, _functions(place)) for name, place in _places()]
+        self._known = [(name, place, libraries.functions_of(place)) for name, place in _places()]
         self._frameworks: set[str] = set()
         self._kernels = _kernels()
+        self._libraries = libraries.Known()
+        self._zoo: Path | None = None
 
-    def expect(self, framework: str) -> None:
-        """A test of this framework is next."""
+    def expect(self, framework: str, zoo: Path) -> None:
+        """A test of this framework is next, with a loader of this zoo."""
+        self._zoo = zoo
+        self.see()
         if framework not in self._frameworks:
             self._frameworks.add(framework)
-            self._known += [(name, place, _functions(place)) for name, place in _places_of(framework)]
+            self._known += [(name, place, libraries.functions_of(place)) for name, place in _places_of(framework)]
+
+    def see(self) -> None:
+        """What has been imported since is as it should be, unless its code is the zoo's."""
+        if self._zoo is not None:
+            self._libraries.see(self._zoo)
 
     def replaced(self) -> list[str]:
-        """The names of functions that are others now, and not by their framework's own doing."""
-        found = []
-        for name, place, functions in self._known:
+        """The names of functions that are others now, and not by their framework's own doing; each by the first name that its place is known by."""
+        found: dict[tuple[int, str], str] = {}
+        for name, place, functions in itertools.chain(self._known, self._libraries.changed()):
             now = vars(place)
-            found += [f"{name}.{one}" for one, value in functions.items() if now.get(one) is not value and not _is_their_own(value, now.get(one))]
-            found += [f"{name}.{one}" for one in _newly_hiding(place, functions)]
-        return sorted({*found, *(_kernels() - self._kernels)})
+            others = [one for one, value in functions.items() if now.get(one) is not value and not _is_their_own(value, now.get(one))]
+            for one in itertools.chain(others, _newly_hiding(place, functions)):
+                found.setdefault((id(place), one), f"{name}.{one}")
+        if self._zoo is not None:
+            for name, place, one in self._libraries.put_by_the_zoo(self._zoo):
+                found.setdefault((id(place), one), f"{name}.{one}")
+        return sorted({*found.values(), *(_kernels() - self._kernels)})
 
 
 _watched: AsItWas | None = None

@@ -21,7 +21,7 @@ class ModelVariant(StrEnum):
 class Cnn(nn.Module):
     """`axis`, where it is set, is that of a mesh of `parts` devices: each computes a part, and all have the whole result."""
 
-    classes: int = 16
+    classes: int = 32  # A class for each chip of the largest architecture.
     axis: str | None = None
     parts: int = 1
 
