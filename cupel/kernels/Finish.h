@@ -30,6 +30,7 @@ struct ColumnTerms {
   const float *bias = nullptr;
   const float *factors[2] = {};
   const float *addends = nullptr;
+  bool subtractsBias = false, subtractsAddends = false;
   int64_t columns = 0;
 };
 

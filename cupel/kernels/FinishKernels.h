@@ -135,9 +135,11 @@ template <int rows, int vectors>
       areFit &= (size(product) >= smallest) | (first == 0) | (second == 0);
     }
     Vector sum = terms.addends ? loadPart(terms.addends + j, count) : Vector{};
+    sum = terms.subtractsAddends ? -sum : sum;
     areFit &= size(sum) <= largest;
     if (terms.bias) {
       Vector bias = loadPart(terms.bias + j, count);
+      bias = terms.subtractsBias ? -bias : bias;
       areFit &= size(bias) <= largest;
       sum = multiplyAdd(bias, product, sum);
     }

@@ -216,14 +216,14 @@ TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
 TEST_P(ProductTest, TermsOfColumnsAreJoinedWhereThatIsRight) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int64_t columns : {1, 4, 15, 16, 77})
-    for (int which = 0; which < 8; ++which) {
+    for (int which = 0; which < 32; ++which) {
       GuardedFloats bias(columns), first(columns), second(columns), addends(columns), factor(columns), addend(columns);
       bias.fill(1), first.fill(2), second.fill(3), addends.fill(4);
-      ColumnTerms terms{which & 1 ? bias.data() : nullptr, {first.data(), which & 2 ? second.data() : nullptr}, which & 4 ? addends.data() : nullptr, columns};
+      ColumnTerms terms{which & 1 ? bias.data() : nullptr, {first.data(), which & 2 ? second.data() : nullptr}, which & 4 ? addends.data() : nullptr, (which & 8) != 0, (which & 16) != 0, columns};
       ASSERT_TRUE(joinTerms(terms, factor.data(), addend.data()));
       for (int64_t i = 0; i < columns; ++i)
         for (float x : {0.0f, 1.0f, -317.25f}) {
-          double b = terms.bias ? bias[i] : 0, f = double(first[i]) * (terms.factors[1] ? second[i] : 1), a = terms.addends ? addends[i] : 0;
+          double b = terms.bias ? terms.subtractsBias ? -bias[i] : bias[i] : 0, f = double(first[i]) * (terms.factors[1] ? second[i] : 1), a = terms.addends ? terms.subtractsAddends ? -addends[i] : addends[i] : 0;
           double size = std::abs(x * f) + std::abs(b * f) + std::abs(a);
           ASSERT_NEAR(double(x) * factor[i] + addend[i], (x + b) * f + a, 4 * size * 0x1p-24) << i << " of " << columns << ", terms " << which;
         }

@@ -34,6 +34,14 @@ Result<std::shared_ptr<const void>> DeferredElements::form(const Tensor &tensor,
   return forms.back().packed;
 }
 
+std::shared_ptr<const void> DeferredElements::knownForm(const std::string &layout) const {
+  std::lock_guard lock(mutex);
+  for (const Form &known : forms)
+    if (known.layout == layout)
+      return known.packed;
+  return nullptr;
+}
+
 Result<Tensor> DeferredElements::whole(const Tensor &tensor) const {
   Result<Tensor> plain = Tensor::uninitialized(tensor.elementType(), Shape(tensor.shape().begin(), tensor.shape().end()));
   if (!plain)

@@ -36,6 +36,9 @@ public:
   Result<std::shared_ptr<const void>> form(const Tensor &tensor, const std::string &layout,
                                            const Pack &pack, const Unpack &unpack);
 
+  /// The same where it is there already, else null.
+  std::shared_ptr<const void> knownForm(const std::string &layout) const;
+
   /// A plain tensor of its own with the elements of `tensor`.
   Result<Tensor> whole(const Tensor &tensor) const;
 

@@ -116,29 +116,46 @@ const float *FinishSteps::numbers(const Columns &columns, std::span<const std::b
   return room;
 }
 
+/// Steps with a number for each column as one multiply-add, where there are several and that is right.
+bool FinishSteps::join(kernels::Finish &finish, std::span<const std::byte *const> reads, kernels::ScratchFrame &frame) const {
+  if (!factors[0] || (!bias && !factors[1] && !addends))
+    return false;
+  // As they lie: signs are seen to while they are joined.
+  auto given = [&](const std::optional<Columns> &columns) -> const float * {
+    if (!columns)
+      return nullptr;
+    return columns->input >= 0 ? reinterpret_cast<const float *>(reads[size_t(columns->input)]) : numbers(*columns, reads, frame);
+  };
+  auto isTurned = [](const std::optional<Columns> &columns) { return columns && columns->input >= 0 && columns->isSubtracted; };
+  kernels::ColumnTerms terms{given(bias), {given(factors[0]), given(factors[1])}, given(addends), isTurned(bias), isTurned(addends), width};
+  finish.isJoined = true;
+  if (!bias && !factors[1] && !terms.subtractsAddends) { // They are so already.
+    finish.factors[0] = terms.factors[0];
+    finish.addends = terms.addends;
+    return true;
+  }
+  auto *factor = frame.take<float>(width), *addend = frame.take<float>(width);
+  finish.isJoined = kernels::joinTerms(terms, factor, addend);
+  if (!finish.isJoined)
+    return false;
+  finish.factors[0] = factor;
+  finish.addends = addend;
+  return true;
+}
+
 void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std::span<const std::byte *const> reads,
                        kernels::ScratchFrame &frame) const {
-  kernels::ColumnTerms terms;
-  terms.columns = width;
-  if (bias)
-    epilogue.bias = terms.bias = numbers(*bias, reads, frame);
+  if (!join(finish, reads, frame)) {
+    if (bias)
+      epilogue.bias = numbers(*bias, reads, frame);
+    for (int i = 0; i < 2; ++i)
+      if (factors[i])
+        finish.factors[i] = numbers(*factors[i], reads, frame);
+    if (addends)
+      finish.addends = numbers(*addends, reads, frame);
+  }
   if (!factors[0] && !addends && rows < 0 && !low && !high)
     return;
-  for (int i = 0; i < 2; ++i)
-    if (factors[i])
-      finish.factors[i] = terms.factors[i] = numbers(*factors[i], reads, frame);
-  if (addends)
-    finish.addends = terms.addends = numbers(*addends, reads, frame);
-  if (factors[0] && (bias || factors[1])) {
-    auto *factor = frame.take<float>(width), *addend = frame.take<float>(width);
-    if (kernels::joinTerms(terms, factor, addend)) {
-      epilogue.bias = nullptr;
-      finish.factors[0] = factor;
-      finish.factors[1] = nullptr;
-      finish.addends = addend;
-      finish.isJoined = true;
-    }
-  }
   if (rows >= 0) {
     finish.rows = reinterpret_cast<const float *>(reads[size_t(rows)]);
     finish.rowStride = rowStride;

@@ -39,6 +39,7 @@ private:
 
   bool take(mlir::Operation &step, mlir::Value element, llvm::ArrayRef<codegen::View> views, llvm::ArrayRef<int> inputs);
   bool takeLimit(mlir::Operation &step, mlir::Value other);
+  bool join(kernels::Finish &finish, std::span<const std::byte *const> reads, kernels::ScratchFrame &frame) const;
   const float *numbers(const Columns &columns, std::span<const std::byte *const> reads, kernels::ScratchFrame &frame) const;
 
   mlir::Value made;

@@ -257,6 +257,8 @@ private:
   /// The buffer keeps it, who has nothing else.
   Result<Packed> formOf(tensor::DeferredElements &elements, const tensor::Tensor &argument) const {
     if constexpr (requires(const Packed &packed) { packed.elements(); }) {
+      if (std::shared_ptr<const void> known = elements.knownForm(layout))
+        return *static_cast<const Packed *>(known.get());
       Result<std::shared_ptr<const void>> form = elements.form(
           argument, layout,
           [&](const std::byte *data) { return std::make_shared<const Packed>(pack(data)); },
