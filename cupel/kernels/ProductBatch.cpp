@@ -61,11 +61,12 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
 }
 
 /// A right side of whole vectors that stays in the cache needs no packing, unless its rows would fall
-/// into the same lines of it.
+/// into the same lines of it. For a few rows, one that stays in the second-level cache: copying it would take as long as some of them.
 bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut) {
-  constexpr int64_t kMostFloats = int64_t{1} << 16;
+  constexpr int64_t kFewRows = 128;
+  int64_t mostFloats = int64_t{1} << (batch.rows <= kFewRows ? 18 : 16);
   return b.columnStride == 1 && batch.columns % cut.width == 0 && b.rowStride > 0 &&
-         b.rowStride % 1024 != 0 && batch.depth * batch.columns <= kMostFloats;
+         b.rowStride % 1024 != 0 && batch.depth * batch.columns <= mostFloats;
 }
 
 /// Products [first, end) of a batch: their right sides are packed, then all are multiplied. The

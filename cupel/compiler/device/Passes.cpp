@@ -63,7 +63,7 @@ public:
 /// What a program cannot be run without, each operation by itself.
 static void buildPlainTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createOutlineControlFlow());
-  manager.addPass(tir::createFoldConstants({/*evaluate=*/false}));
+  manager.addPass(tir::createFoldConstants({/*evaluate=*/false, /*joinsVectors=*/false}));
   manager.addPass(tir::createFormConvolutions());
   if (pipeline.wrongRewrite != 0)
     manager.addPass(tir::createPlantWrongRewrite({pipeline.wrongRewrite}));
@@ -85,6 +85,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createWidenWindows());
   manager.addPass(tir::createSinkGathers());
   manager.addPass(tir::createGathersAsMoves());
+  manager.addPass(tir::createFoldConstants({/*evaluate=*/true, /*joinsVectors=*/true}));
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());
   manager.addPass(tir::createReadIntegers());

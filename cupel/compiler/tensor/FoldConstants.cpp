@@ -205,6 +205,35 @@ bool fold(Operation *op) {
   return true;
 }
 
+/// Index vectors that nobody took apart, of parts that are all known, are one constant.
+void joinVectors(Operation *op) {
+  if (!makesIndexVectors(op) || !hasPlainElements(op->getResult(0).getType()) || countOf(op->getResult(0)) > kMostElements)
+    return;
+  SmallVector<Value> parts;
+  for (Value part : op->getOperands()) {
+    bool isKnown = constantOf(part) || isRepeated(part) || part.getDefiningOp<stablehlo::IotaOp>();
+    if (!isKnown)
+      return;
+  }
+  OpBuilder builder(op);
+  for (Value part : op->getOperands()) {
+    if (auto iota = part.getDefiningOp<stablehlo::IotaOp>()) {
+      SmallVector<DenseElementsAttr> numbers = evaluate(iota);
+      parts.push_back(numbers.empty() ? Value() : builder.create<stablehlo::ConstantOp>(op->getLoc(), part.getType(), numbers[0]));
+    } else {
+      parts.push_back(writtenOut(part));
+    }
+    if (!parts.back())
+      return;
+  }
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(parts);
+  SmallVector<DenseElementsAttr> vectors = evaluate(copy);
+  copy->erase();
+  if (!vectors.empty() && compiler::mayRewrite(op, "fold"))
+    op->getResult(0).replaceAllUsesWith(builder.create<stablehlo::ConstantOp>(op->getLoc(), op->getResult(0).getType(), vectors[0]));
+}
+
 /// Repeated numbers are constants for all that do not read them through their moves, if they are not too many.
 void writeOutForOthers(Block &block) {
   for (Operation &op : block)
@@ -279,6 +308,12 @@ public:
       if (function.isExternal())
         continue;
       Block &block = function.getBody().front();
+      if (joinsVectors) {
+        for (Operation *op : operationsOf(block))
+          joinVectors(op);
+        eraseUnused(block);
+        continue;
+      }
       for (Operation *op : operationsOf(block)) {
         bool isSharding = op->getName().getDialectNamespace() == "sdy";
         bool isKept = op->hasAttr(tir::kKeptBarrierAttr);

@@ -54,7 +54,8 @@ def FoldConstants : TensorPass<"fold-constants"> {
     dropped: the program is for one device.
   }];
   let options = [
-    Option<"evaluate", "evaluate", "bool", "true", "Otherwise only barriers and what speaks of shardings are dropped">
+    Option<"evaluate", "evaluate", "bool", "true", "Otherwise only barriers and what speaks of shardings are dropped">,
+    Option<"joinsVectors", "joins-vectors", "bool", "false", "Only make constants of index vectors that other passes left in parts">
   ];
 }
 

@@ -1,5 +1,6 @@
 // What is known is computed; multiplications by one are dropped.
 // RUN: cupel opt %s --fold-constants | FileCheck %s
+// RUN: cupel opt %s --fold-constants --fold-constants="joins-vectors=true" | FileCheck %s --check-prefix=JOINED
 
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: %[[H:.*]] = stablehlo.constant dense<5.000000e-01> : tensor<100000xf32>
@@ -45,6 +46,10 @@ func.func @repeated(%a: tensor<2x2xf32>) -> tensor<4x2xf32> {
 }
 
 // Index vectors that are made of repeated parts stay in parts, for passes that take them apart.
+// Where nobody did, they are one constant.
+// JOINED-LABEL: func.func @vectors_of_parts
+// JOINED: stablehlo.constant dense<{{.*}}[3, 0], [3, 2], [3, 3]], {{.*}}[1, 0], [1, 2], [1, 3]]]> : tensor<2x3x2xi32>
+// JOINED-NEXT: "stablehlo.gather"
 // CHECK-LABEL: func.func @vectors_of_parts
 // CHECK: stablehlo.concatenate
 // CHECK: "stablehlo.gather"

@@ -279,6 +279,21 @@ TEST(OwnKernelsTest, ScattersOfElementsInBatches) {
 }
 
 /// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
+/// Rows of whole lines in less than a megabyte, which threads cut into columns; and of elements that are larger.
+TEST(OwnKernelsTest, ScattersOfRowsOfWholeLines) {
+  for (std::string row : {"96xf32", "16xf32", "3x48xf64", "64xi32"}) {
+    std::string x = "tensor<900x" + row + ">", u = "tensor<7000x" + row + ">", e = row.substr(row.rfind('x') + 1), windows = row[1] == 'x' ? "1, 2" : "1";
+    expectOwnKernel("func.func @main(%x: " + x + ", %i: tensor<7000x1xi32>, %u: " + u + ") -> " + x + R"( {
+  %c = stablehlo.constant dense<97> : tensor<7000x1xi32>
+  %j = stablehlo.multiply %i, %c : tensor<7000x1xi32>
+  %0 = "stablehlo.scatter"(%x, %j, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [)" + windows + R"(], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%p: tensor<)" + e + ">, %q: tensor<" + e + R"(>):
+    %r = stablehlo.add %p, %q : tensor<)" + e + R"(>
+    stablehlo.return %r : tensor<)" + e + R"(>
+  }) : ()" + x + ", tensor<7000x1xi32>, " + u + ") -> " + x + "\n  return %0 : " + x + "\n}\n", true);
+  }
+}
+
 /// The same places in every channel: whole planes are gathered and scattered into, places outside and places met often among them.
 TEST(OwnKernelsTest, PlanesOfPlaces) {
   for (std::string e : {"f32", "f64", "ui8"})

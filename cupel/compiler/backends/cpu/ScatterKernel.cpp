@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/Combine.h"
 #include "cupel/compiler/backends/cpu/IndexReader.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/kernels/Isa.h"
 #include "cupel/reference/Indexing.h"
 
 #include <algorithm>
@@ -33,6 +34,27 @@ void combineRow(std::byte *to, int64_t step, const std::byte *from, int64_t from
     auto &target = *reinterpret_cast<T *>(to + i * step);
     target = combined<combine, T>(target, *reinterpret_cast<const T *>(from + i * fromStep));
   }
+}
+
+#if defined(__x86_64__)
+/// The same in vectors of 256 bits: most of what is added to rows of features is done here.
+template <Combine combine, typename T>
+__attribute__((target("avx2"))) void combineRowAvx2(std::byte *to, int64_t step, const std::byte *from, int64_t fromStep, int64_t count) {
+  if (step != sizeof(T) || fromStep != sizeof(T))
+    return combineRow<combine, T>(to, step, from, fromStep, count);
+  auto *__restrict target = reinterpret_cast<T *>(to);
+  const auto *__restrict source = reinterpret_cast<const T *>(from);
+  for (int64_t i = 0; i < count; ++i)
+    target[i] = combined<combine, T>(target[i], source[i]);
+}
+#endif
+
+template <Combine combine, typename T> RowFunction rowFunction() {
+#if defined(__x86_64__)
+  if (kernels::hasIsa(kernels::Isa::V3))
+    return combineRowAvx2<combine, T>;
+#endif
+  return combineRow<combine, T>;
 }
 
 /// A line of updates of single elements, each at a place of its own: where it lies in bytes, from the one before and from place 0.
@@ -155,8 +177,8 @@ public:
     isShared = !isEmpty && !dimensions.empty() && dimensions[0].index >= 0 && dimensions[0].window == 1 &&
                !isOfBatch && updateBytes / std::max<int64_t>(1, count) >= kSmallestRow &&
                updateBytes + whole.bytes() >= kLeast;
-    // Sorting them must be little, too.
-    isSorted = isShared && batches.size() == 1 && batches[0].dimension < 0 &&
+    // Sorting them must be little, too, and what they go to more than lies near anyway.
+    isSorted = isShared && whole.bytes() > kNear && batches.size() == 1 && batches[0].dimension < 0 &&
                count * int64_t(sizeof(Update)) <= whole.bytes() / 4;
   }
 
@@ -175,6 +197,8 @@ public:
         return {};
       return isOfElements ? updateElements(context, reads, writes[0]) : updateRows(context, reads, writes[0], 0, -1);
     }
+    if (isOfRows && whole.bytes() <= kNear && dimensions[0].to % kLine == 0)
+      return updateColumns(context, reads, writes[0], isInPlace);
     if (isSorted)
       return updateBlocks(context, reads, writes[0], isInPlace);
     const kernels::Pool &pool = kernelPool();
@@ -196,6 +220,27 @@ private:
     int64_t vector;
     const std::byte *from;
   };
+
+  /// Threads take some columns of every row, in whole lines: nobody looks for rows of his own.
+  Status updateColumns(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, bool isInPlace) const {
+    if (!isInPlace)
+      whole.runShared(reads[input], to);
+    const kernels::Pool &pool = kernelPool();
+    int64_t rowBytes = dimensions[0].to, lines = rowBytes / kLine, parts = std::clamp<int64_t>(lines / 2, 1, pool.threads());
+    int64_t inmost = rowBytes / rowElements, step = batches[0].index, first = dimensions[0].index;
+    constexpr double kNanosecondsPerUpdate = 3, kNanosecondsPerByte = 0.05;
+    pool.parallelFor(parts, double(count) * (kNanosecondsPerUpdate + double(rowBytes / parts) * kNanosecondsPerByte), [&](int64_t part) {
+      int64_t begin = lines * part / parts * kLine, end = lines * (part + 1) / parts * kLine;
+      for (int64_t i = 0; i < count; ++i) {
+        if (i % 4096 == 4095 && !context.process.run.stopped())
+          return;
+        int64_t place = index.read(reads[indices], i * step + first);
+        if (place >= 0 && place < dimensions[0].size)
+          row(to + place * rowBytes + begin, inmost, reads[updates] + i * batches[0].from + begin, inmost, (end - begin) / inmost);
+      }
+    });
+    return context.process.run.stopped();
+  }
 
   /// Some rows are copied, and what is added to them is while they are near: updates are sorted by where they go, and stay
   /// in their order there.
@@ -368,7 +413,7 @@ private:
         if (batches[b].dimension >= 0)
           start[batches[b].dimension] = place[b];
       if (isShared && batches.size() == 1 && i + kAhead < count)
-        fetch(to, index.read(reads[indices], vector + kAhead * batches[0].index + dimensions[0].index));
+        fetch(to, index.read(reads[indices], vector + kAhead * batches[0].index + dimensions[0].index), begin, end < 0 ? dimensions[0].size : end);
       if (end < 0 || (start[0] >= begin && start[0] < end))
         window(start, from, to);
       for (size_t b = batches.size(); b-- > 0;) {
@@ -394,7 +439,7 @@ private:
         if (Status status = context.process.run.stopped(); !status)
           return status;
       if (i + kAhead < count)
-        fetch(to, index.read(at, (i + kAhead) * step + first));
+        fetch(to, index.read(at, (i + kAhead) * step + first), begin, end);
       int64_t place = index.read(at, i * step + first);
       if (place >= begin && place < end)
         row(to + place * rowBytes, inmost, from + i * batches[0].from, inmost, elements);
@@ -402,13 +447,13 @@ private:
     return {};
   }
 
-  /// Begins to bring the row of a later update.
-  void fetch(const std::byte *to, int64_t row) const {
-    if (row >= 0 && row < dimensions[0].size)
+  /// Begins to bring the row of a later update, if it is one of [begin, end): another thread's would be taken from it.
+  void fetch(const std::byte *to, int64_t row, int64_t begin, int64_t end) const {
+    if (row >= begin && row < end)
       fetchLines<1>(to + row * dimensions[0].to, dimensions[0].to);
   }
   template <int isWritten> static void fetchLines(const std::byte *first, int64_t bytes) {
-    constexpr int64_t kLine = 64, kLines = 4; // The processor sees where it goes on.
+    constexpr int64_t kLines = 4; // The processor sees where it goes on.
     for (int64_t at = 0; at < std::min(bytes, kLines * kLine); at += kLine)
       __builtin_prefetch(first + at, isWritten);
   }
@@ -465,6 +510,7 @@ private:
     int dimension; // Of the input, where windows begin at the batch's own number; else -1.
   };
   static constexpr int64_t kAhead = 3; // Updates.
+  static constexpr int64_t kLine = 64, kNear = 1 << 20; // Bytes: of a line of the caches, and of what lies near anyway.
   RowFunction row;
   LineFunction line;
   PlaneFunction plane;
@@ -498,7 +544,7 @@ Result<KernelPointer> scatterKernel(stablehlo::ScatterOp op) {
   PlaneFunction plane = nullptr;
   IndexReader index(op.getScatterIndices().getType());
   dispatchCombine(*combine, type, [&]<Combine which, typename T>() {
-    row = combineRow<which, T>;
+    row = rowFunction<which, T>();
     plane = combinePlane<which, T>;
     if (index.isSigned() && index.width() == 8)
       line = combineElements<which, T, int64_t>;
