@@ -60,19 +60,21 @@ Status find(runtime::DeviceName &device, const std::string &typed) {
     return {};
   std::error_code error;
   bool isFile = std::filesystem::is_regular_file(device.plugin, error);
-  if (isFile && std::filesystem::path(device.plugin).filename().string().find(".so") != std::string::npos) {
+  std::string name = std::filesystem::path(device.plugin).filename().string();
+  if (isFile && name.find(".so") != std::string::npos) {
     device.plugin = std::filesystem::absolute(device.plugin).string();
     return {};
   }
   if (device.isPlugin())
     return Error{"--device " + device.plugin + ": no such file"};
-  // Several devices stand in for each other, so what is meant as a test may come as the next device.
+  // Several stand in for each other, so what is meant as a test may come as the next device.
   bool isTest = isFile || std::filesystem::exists(device.plugin, error) ||
                 device.plugin.find("::") != std::string::npos;
-  return Error{fmt::format("--device {}: there are reference, cupel (our own plugin), the architectures that it presents "
-                           "({}), and PJRT plugins by the path of their .so file{}",
-                           device.plugin, fmt::join(runtime::architectureNames(), ", "),
-                           isTest ? "; --device takes all words up to the next option, so name tests before it" : "")};
+  return Error{fmt::format(
+      "--device {}: there are reference, cupel (our own plugin), the architectures that it "
+      "presents ({}), and PJRT plugins by the path of their .so file{}",
+      device.plugin, fmt::join(runtime::architectureNames(), ", "),
+      isTest ? "; --device takes all words up to the next option, so name tests before it" : "")};
 }
 
 /// `--explain` stands for `--explain=1` where no number follows.

@@ -12,7 +12,8 @@ namespace cupel::testbench::runner {
 uint64_t machineMemoryBudget();
 
 /// What the control group of a process may use, with all that are above it: `groups` is its
-/// /proc/PID/cgroup, `root` where the hierarchies are mounted. The largest number where nothing limits it.
+/// /proc/PID/cgroup, `root` where the hierarchies are mounted. The largest number where nothing
+/// limits it.
 uint64_t controlGroupLimit(std::istream &groups, const std::string &root);
 
 /// How many processes the kernel has killed so far for want of memory; 0 where it does not tell.

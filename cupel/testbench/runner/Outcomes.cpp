@@ -35,7 +35,8 @@ TestRecord recordFor(const TestItem &item, const RunnerOptions &options) {
   record.phase = item.phase;
   record.arch = options.arch;
   record.sequenceLength = item.sequenceLength;
-  record.batchSize = item.batchSize ? item.batchSize : uint32_t(item.expectation.batchSize.value_or(0));
+  record.batchSize =
+      item.batchSize ? item.batchSize : uint32_t(item.expectation.batchSize.value_or(0));
   record.markers = item.markers;
   record.testStatus = config::name(item.expectation.status);
   if (item.expectation.executionPass)

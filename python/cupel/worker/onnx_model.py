@@ -6,7 +6,6 @@ expected here: the reference's result then counts, and the record says so.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -171,11 +170,3 @@ class OnnxTest(ModelTest):
         for i, (name, array) in enumerate(values):
             data = onnx.numpy_helper.from_array(np.ascontiguousarray(array) if array.ndim else array, name).SerializeToString()
             (folder / "test_data_set_0" / f"{what}_{i}.pb").write_bytes(data)
-
-    @staticmethod
-    def _clean_up() -> None:
-        ModelTest._clean_up()
-        with contextlib.suppress(Exception):
-            import ctypes
-
-            ctypes.CDLL(None).malloc_trim(0)  # Exports leave much behind.
