@@ -125,6 +125,12 @@ class _Trace(Program):
             return self._call(_PRODUCTS[func], *(self._dense(value) if _is_sparse(value) else value for value in args), **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
             return self._masked_index(args[0], args[1])
+        if func is _aten.masked_select.default:
+            x, mask = (self._call(_aten.expand.default, one, list(torch.broadcast_shapes(args[0].shape, args[1].shape))) for one in args)
+            return self._masked_index(x, [mask])
+        if func is _aten.one_hot.default:
+            with self:
+                return self._one_hot(*args)
         is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)
         if not _returns_tensors(func) and func._schema.returns:
             if not does_nothing(name):
@@ -181,6 +187,15 @@ class _Trace(Program):
             whole += self._last(len(places)) if is_mask else places
         self.outside["nonzero"] = self.outside.get("nonzero", 0) + 1
         return self._call(_aten.index.Tensor, x, whole)
+
+    @staticmethod
+    def _one_hot(x: torch.Tensor, classes: int = -1) -> torch.Tensor:
+        """How many classes there are is a number for Python, where it is not given."""
+        if classes < 0:
+            classes = int(x.max()) + 1 if x.numel() else 0
+        elif x.numel() and int(x.max()) >= classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+        return (x.unsqueeze(-1) == torch.arange(classes)).long()
 
     def _packed(self, x: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
         """How long the sequences are is torch's word, and what stands in them the program's."""
