@@ -239,8 +239,9 @@ def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
         yield
 
 
-def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str, is_training: bool = False) -> Capture:
-    """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name."""
+def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str, is_training: bool = False,
+           differing: Callable[[list[torch.Tensor], list[torch.Tensor]], str] = first_difference) -> Capture:
+    """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name. `differing` says what is another result."""
     flat.begin()
     trace = _Trace(is_training)
     given = [(name, tensor) for name, tensor in given if can_be_held(tensor)]
@@ -253,8 +254,8 @@ def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple
     torch.manual_seed(seed)
     with _tracing(trace, is_training):
         results = call()
-    if differing := first_difference(results, expected):
-        raise NotCaptured(f"the model gives another result when it runs again: {differing}")
+    if difference := differing(results, expected):
+        raise NotCaptured(f"the model gives another result when it runs again: {difference}")
     if not any(trace.is_computed(result) for result in results):
         raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
     names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]
