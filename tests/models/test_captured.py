@@ -112,6 +112,28 @@ def test_in_training_too() -> None:
     assert "calls run between its" in result.refusal and "linear" in result.refusal, result.refusal
 
 
+class Faint(Hides):
+    """One of its gradients is as nothing beside the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faint = nn.Parameter(torch.ones(4))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) + x * self.faint * 1e-7
+
+
+@pytest.mark.parametrize("name", ["faint", "layer.weight"])
+def test_gradients_of_a_trace_are_held_against_the_models_together(name: str) -> None:
+    golden = golden_training(Loader(), Faint().train(), (torch.ones(3, 4),), {}, 0)
+    golden.expected[golden.result_names.index(name)].mul_(2)
+    if name == "faint":
+        assert golden.capture().method == "trace"
+        return
+    with pytest.raises(NotCaptured, match="traced: .*gradients are off by"):
+        golden.capture()
+
+
 def test_what_runs_between_graphs_is_told_where_a_trace_leaves_as_much_to_torch() -> None:
     class Counts(nn.Module):
         def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

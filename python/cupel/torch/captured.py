@@ -37,7 +37,7 @@ MAX_BYTES = 2 << 30
 
 # Reading a number, views and copies: with nothing else in it a graph computes nothing.
 _NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "resolve_conj", "resolve_neg", "contiguous", "view", "reshape", "_unsafe_view", "select",
-                   "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem")
+                   "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem", "_has_compatible_shallow_copy_type")
 
 
 # Numbers that come of nothing: nobody misses a test of these.

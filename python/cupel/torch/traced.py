@@ -125,6 +125,12 @@ class _Trace(Program):
             return self._call(_PRODUCTS[func], *(self._dense(value) if _is_sparse(value) else value for value in args), **kwargs)
         if func is _aten.index.Tensor and any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in args[1]):
             return self._masked_index(args[0], args[1])
+        if func is _aten.masked_select.default:
+            x, mask = (self._call(_aten.expand.default, one, list(torch.broadcast_shapes(args[0].shape, args[1].shape))) for one in args)
+            return self._masked_index(x, [mask])
+        if func is _aten.one_hot.default:
+            with self:
+                return self._one_hot(*args)
         is_static = not any(tag in func.tags for tag in _DYNAMIC) or func is _aten.index.Tensor or self._draws_nothing(func, args, kwargs)
         if not _returns_tensors(func) and func._schema.returns:
             if not does_nothing(name):
@@ -182,6 +188,15 @@ class _Trace(Program):
         self.outside["nonzero"] = self.outside.get("nonzero", 0) + 1
         return self._call(_aten.index.Tensor, x, whole)
 
+    @staticmethod
+    def _one_hot(x: torch.Tensor, classes: int = -1) -> torch.Tensor:
+        """How many classes there are is a number for Python, where it is not given."""
+        if classes < 0:
+            classes = int(x.max()) + 1 if x.numel() else 0
+        elif x.numel() and int(x.max()) >= classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+        return (x.unsqueeze(-1) == torch.arange(classes)).long()
+
     def _packed(self, x: torch.Tensor, lengths: torch.Tensor, batch_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
         """How long the sequences are is torch's word, and what stands in them the program's."""
         _, rows = _aten._pack_padded_sequence.default(x, lengths, batch_first)
@@ -224,8 +239,9 @@ def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
         yield
 
 
-def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str, is_training: bool = False) -> Capture:
-    """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name."""
+def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple[str, torch.Tensor]], expected: list[torch.Tensor], seed: int, refusal: str, is_training: bool = False,
+           differing: Callable[[list[torch.Tensor], list[torch.Tensor]], str] = first_difference) -> Capture:
+    """The program of what `call` makes torch do with the model; `given` are the tensors it calls it with, by name. `differing` says what is another result."""
     flat.begin()
     trace = _Trace(is_training)
     given = [(name, tensor) for name, tensor in given if can_be_held(tensor)]
@@ -238,8 +254,8 @@ def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple
     torch.manual_seed(seed)
     with _tracing(trace, is_training):
         results = call()
-    if differing := first_difference(results, expected):
-        raise NotCaptured(f"the model gives another result when it runs again: {differing}")
+    if difference := differing(results, expected):
+        raise NotCaptured(f"the model gives another result when it runs again: {difference}")
     if not any(trace.is_computed(result) for result in results):
         raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
     names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]

@@ -77,7 +77,7 @@ template <typename T> std::vector<double> weightsOf(Mode mode, const Resized &r)
     if (mode == Mode::Nearest || mode == Mode::NearestExact) {
       put(nearestPixel(mode, r, i), 1);
     } else if (mode == Mode::Linear || mode == Mode::Cubic) {
-      // With one rounding, as torch's kernels are compiled: far from the origin two move the weights.
+      // With one rounding, as torch's kernels are compiled: two move the weights.
       T x = r.corners ? step * T(i) : std::fma(step, T(i) + T(0.5), T(-0.5));
       if (mode == Mode::Linear)
         x = std::max(x, T(0));
