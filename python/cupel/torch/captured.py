@@ -22,6 +22,7 @@ from cupel._native import Module, comparator_default
 from cupel.torch.custom_ops import custom_decompositions, foreign_operator
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
+from cupel.torch.recurrent_layers import dropout_between_layers
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import limited
@@ -389,7 +390,7 @@ class _Recorder:
 def _static_dynamo() -> Iterator[None]:
     """Everything a number, every failure told: a part that silently ran elsewhere would pass for tested."""
     with torch._dynamo.config.patch(assume_static_by_default=True, automatic_dynamic_shapes=False, recompile_limit=MAX_GRAPHS, accumulated_recompile_limit=4 * MAX_GRAPHS,
-                                    fail_on_recompile_limit_hit=True, suppress_errors=False, verbose=False):
+                                    fail_on_recompile_limit_hit=True, suppress_errors=False, verbose=False), dropout_between_layers():
         torch._dynamo.reset()
         try:
             yield

@@ -32,6 +32,7 @@ from cupel.torch.captured import (
     without_exporters_warnings,
 )
 from cupel.torch.program import make_program
+from cupel.torch.recurrent_layers import dropout_between_layers
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import limited
 from cupel.torch.traced import traced
@@ -207,7 +208,7 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
 
     given = flat.inputs
     # Nothing is computed here. Without oneDNN an LSTM is single calls: its own has a gradient that no program can say.
-    with torch.enable_grad(), torch.backends.mkldnn.flags(enabled=False):
+    with torch.enable_grad(), torch.backends.mkldnn.flags(enabled=False), dropout_between_layers():
         with without_exporters_warnings():
             exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
         _merge_tied(exported)

@@ -19,6 +19,7 @@ from cupel.torch import program as programs
 from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
 from cupel.torch.custom_ops import python_kernel
 from cupel.torch.dynamic_quantization import DynamicLinear
+from cupel.torch.recurrent_layers import plain_lstm
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat
 from cupel.torch.vision_ops import vision_decompositions
@@ -213,26 +214,10 @@ class _Trace(Program):
 
 
 @contextlib.contextmanager
-def _plain_lstm() -> Iterator[None]:
-    """LSTMs of single calls: oneDNN's has a gradient that is one call, which no program can say."""
-    before = torch._VF.lstm
-
-    def plain(*args: Any) -> Any:
-        with torch.backends.mkldnn.flags(enabled=False):
-            return before(*args)
-
-    torch._VF.lstm = plain
-    try:
-        yield
-    finally:
-        torch._VF.lstm = before
-
-
-@contextlib.contextmanager
 def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         if keeps:
-            stack.enter_context(_plain_lstm())
+            stack.enter_context(plain_lstm())
         if not keeps:
             stack.enter_context(torch.inference_mode())
         stack.enter_context(trace)
