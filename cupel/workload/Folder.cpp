@@ -31,6 +31,7 @@ static Result<std::vector<ProgramBytes>> readPrograms(const fs::path &folder) {
       files.push_back(entry.path());
   }
   std::ranges::sort(files);
+  fs::path unversioned;
   for (const fs::path &file : files) {
     Result<FileContents> contents = readInput(file.string());
     if (!contents)
@@ -38,8 +39,13 @@ static Result<std::vector<ProgramBytes>> readPrograms(const fs::path &folder) {
     ProgramBytes program{artifactVersion(contents->bytes()), std::string(contents->bytes())};
     if (program.bytes.empty())
       return Error{file.string() + ": is empty"};
+    if (!program.version && file.extension() == ".mlirbc")
+      unversioned = file;
     programs.push_back(std::move(program));
   }
+  // All versions of a program are saved at once. A device would be given another one, and nobody would hear of it.
+  if (!unversioned.empty() && std::ranges::any_of(programs, [](const ProgramBytes &program) { return program.version.has_value(); }))
+    return Error{unversioned.string() + ": is damaged: it is no portable program, and the others beside it are; save the workload again"};
   if (programs.empty())
     return Error{folder.string() + ": holds no program.mlirbc, so it is not a saved workload"};
   return programs;

@@ -162,6 +162,14 @@ TEST_F(WorkloadTest, AFolderWithoutAProgramIsNone) {
   EXPECT_THAT(missing.message(), HasSubstr("no such folder"));
 }
 
+TEST_F(WorkloadTest, ADamagedVersionIsNotPassedOver) {
+  write("program-v1.0.0.mlirbc", artifact("1.0.0"));
+  write("program.mlirbc", "\x17 no program");
+  EXPECT_THAT(errorOfReading(), HasSubstr("program.mlirbc: is damaged"));
+  write("program.mlirbc", artifact("1.13.7"));
+  EXPECT_TRUE(readWorkload(folder.string()));
+}
+
 TEST_F(WorkloadTest, ProgramAloneIsEnough) {
   write("program.mlirbc", "module {}");
   Result<Workload> workload = readWorkload(folder.string());
