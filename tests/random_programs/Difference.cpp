@@ -33,6 +33,19 @@ bool hasSameBits(const Tensor &a, const Tensor &b) {
          (a.byteSize() == 0 || std::memcmp(a.data(), b.data(), size_t(a.byteSize())) == 0);
 }
 
+bool hasSameNumbers(const Tensor &a, const Tensor &b) {
+  if (hasSameBits(a, b))
+    return true;
+  std::optional<Tensor> ofA = numbersOf(a), ofB = numbersOf(b);
+  if (a.dtype() != b.dtype() || !std::ranges::equal(a.shape(), b.shape()) || !tensor::isFloat(a.dtype()) || !ofA || !ofB)
+    return false;
+  const double *x = ofA->dataAs<double>(), *y = ofB->dataAs<double>();
+  for (int64_t i = 0; i < a.size(); ++i)
+    if (!(std::isnan(x[i]) && std::isnan(y[i])) && !(x[i] == y[i] && std::signbit(x[i]) == std::signbit(y[i])))
+      return false;
+  return true;
+}
+
 std::string difference(const Tensor &expected, const Tensor &actual, Roundings roundings, double noise) {
   if (expected.dtype() != actual.dtype() || !std::ranges::equal(expected.shape(), actual.shape()))
     return "another type or shape";

@@ -12,6 +12,9 @@ namespace cupel::random_programs {
 
 bool hasSameBits(const tensor::Tensor &a, const tensor::Tensor &b);
 
+/// The same bits, but for those of NaN: of two that meet, instructions keep the one that a compiler happened to write first.
+bool hasSameNumbers(const tensor::Tensor &a, const tensor::Tensor &b);
+
 /// Empty if all is well: equal numbers if the result is exact, else within roundings. `noise` is how
 /// far roundings move this result, where somebody has measured that.
 std::string difference(const tensor::Tensor &expected, const tensor::Tensor &actual, Roundings roundings,

@@ -8,6 +8,9 @@
 
 #include "cupel/compiler/Compile.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -58,16 +61,30 @@ Result<Results> ownCopies(const Results &given) {
   return copies;
 }
 
+/// Where bits are others, as text.
+std::string firstDifference(const Tensor &a, const Tensor &b) {
+  const int64_t bytes = a.size() > 0 ? a.byteSize() / a.size() : 1;
+  auto [here, there] = std::mismatch(a.data(), a.data() + a.byteSize(), b.data());
+  const int64_t i = (here - a.data()) / std::max<int64_t>(1, bytes);
+  auto bits = [&](const Tensor &tensor) {
+    std::string text;
+    for (int64_t byte = bytes; byte-- > 0;)
+      text += fmt::format("{:02x}", unsigned(tensor.data()[i * bytes + byte]));
+    return text;
+  };
+  return fmt::format("at element {} of {}, {} and {}, ", i, a.size(), bits(a), bits(b));
+}
+
 /// What differs between runs that must be the same; empty if nothing.
 std::string differsFrom(const Results &first, const Results &other) {
   for (size_t replica = 0; replica < first.size(); ++replica)
     for (size_t r = 0; r < first[replica].size(); ++r)
-      if (!random_programs::hasSameBits(first[replica][r], other[replica][r]))
-        return "result " + std::to_string(r) + " differs ";
+      if (!random_programs::hasSameNumbers(first[replica][r], other[replica][r]))
+        return "result " + std::to_string(r) + " differs " + firstDifference(first[replica][r], other[replica][r]);
   return "";
 }
 
-/// The same bits with any number of threads, from run to run, saved and loaded again, and with arguments
+/// The same numbers, bit by bit, with any number of threads, from run to run, saved and loaded again, and with arguments
 /// that may be overwritten. Most programs are small: without `alwaysCode` little machine code is made for
 /// them.
 Result<Results> compiled(const Program &program, bool alwaysCode) {
