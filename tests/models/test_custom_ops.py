@@ -1,10 +1,12 @@
-"""Operators that a model brings along: what Python computes is taken apart, and others are torch's word in a trace."""
+"""Operators that a model brings along: what Python computes is taken apart, and others are named as what stops the model."""
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
+from cupel._native import NativeError
 from cupel.torch.captured import capture
 from cupel.worker.model_golden import golden_inference, golden_training
 from test_captured import Loader
@@ -70,9 +72,10 @@ def test_what_decides_by_values_is_traced() -> None:
     run(made)
 
 
-def test_what_others_compute_is_torchs_word_and_the_rest_the_programs() -> None:
+def test_what_others_compute_stops_the_model() -> None:
+    """Left to torch, it would pass by what is beside it."""
     golden = golden_inference(None, Calls(torch.ops.cupel_tests.halved), (torch.randn(3, 4),), {}, 0)
     made = capture(golden.flat, golden.expected)
-    assert made.method == "trace" and made.outside == {"cupel_tests::halved": 1}, (made.method, made.outside)
-    assert "cupel_tests.halved.default is an operator of a library" in made.refusal
-    run(made)
+    assert made.method == "export" and not made.outside, (made.method, made.outside)
+    with pytest.raises(NativeError, match="cupel_tests.halved.default: is unknown"):
+        run(made)

@@ -266,7 +266,7 @@ def refuse_sparse(graph: torch.fx.Graph) -> None:
 
 
 def refuse_foreign(graph: torch.fx.Graph) -> None:
-    """Operators of libraries that nothing took apart; whoever traces the model's calls leaves them to torch."""
+    """Operators of torch's libraries that nothing took apart; whoever traces the model's calls leaves them to torch."""
     if name := foreign_operator(graph):
         raise NotCaptured(f"{name} is an operator of a library, which no program can say")
 

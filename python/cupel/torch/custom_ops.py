@@ -1,5 +1,6 @@
-"""Operators that a model brings along (`torch.library.custom_op`): no frontend knows them. Those that Python computes are taken apart into the calls they are made of; a graph that
-holds others is refused, so that a trace comes after it, where they alone are torch's word.
+"""Operators that a model brings along (`torch.library.custom_op`): no frontend knows them. Those that Python computes are taken apart into the calls they are made of. A graph that
+holds one of a library of torch's own is refused, so that a trace comes after it, where it alone is torch's word. Any other stays in the graph, and is named as what stops the model:
+a pass without it would say nothing of what the model is about.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import torch
 
 # What frontends lower, or name in their refusal.
 _KNOWN = ("aten", "prims", "cupel", "torch_nn")
+# Libraries of torch's own, whose operators run on the CPU beside a device's graphs.
+_TORCHS = ("_quantized", "mkldnn", "onednn", "quantized", "quantized_decomposed", "torchao", "torchaudio", "torchvision")
 
 
 def python_kernel(func: Any) -> Callable[..., Any] | None:
@@ -32,8 +35,8 @@ def custom_decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def foreign_operator(graph: torch.fx.Graph) -> str:
-    """The first operator of a library that is left in a graph; empty if there is none."""
+    """The first operator of a library of torch's own that is left in a graph; empty if there is none."""
     for node in graph.nodes:
-        if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace not in _KNOWN:
+        if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace in _TORCHS:
             return str(node.target)
     return ""

@@ -143,7 +143,7 @@ public:
       int64_t first = block * perBlock, count = std::min(rows - first, perBlock);
       if (isOfPairs) {
         int64_t at = first * parts[0].bytes;
-        return pairNumbers(reads[parts[0].argument] + at, reads[parts[1].argument] + at, writes[0] + first * rowBytes, count);
+        return pairNumbers(reads[parts[0].argument] + parts[0].from + at, reads[parts[1].argument] + parts[1].from + at, writes[0] + first * rowBytes, count);
       }
       for (const Part &part : parts)
         copyRows(reads[part.argument] + part.from + first * part.step, part.step, writes[0] + part.to + first * rowBytes, count, part.bytes);

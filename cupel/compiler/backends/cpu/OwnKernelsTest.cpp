@@ -278,7 +278,6 @@ TEST(OwnKernelsTest, ScattersOfElementsInBatches) {
       }
 }
 
-/// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
 /// Rows of whole lines in less than a megabyte, which threads cut into columns; and of elements that are larger.
 TEST(OwnKernelsTest, ScattersOfRowsOfWholeLines) {
   for (std::string row : {"96xf32", "16xf32", "3x48xf64", "64xi32"}) {
@@ -349,6 +348,16 @@ TEST(OwnKernelsTest, PlacesThatAreTheSameInAllChannels) {
 )", true);
 }
 
+/// Single numbers of two slices side by side, one of which begins further on.
+TEST(OwnKernelsTest, PairsOfSlices) {
+  for (std::string e : {"f32", "f64", "complex<f32>", "i16"})
+    expectOwnKernel("func.func @main(%x: tensor<4x28x1x" + e + ">) -> tensor<3x28x2x" + e + "> {\n  %0 = stablehlo.slice %x [0:3, 0:28, 0:1] : (tensor<4x28x1x" + e +
+                    ">) -> tensor<3x28x1x" + e + ">\n  %1 = stablehlo.slice %x [1:4, 0:28, 0:1] : (tensor<4x28x1x" + e + ">) -> tensor<3x28x1x" + e +
+                    ">\n  %2 = stablehlo.concatenate %0, %1, dim = 2 : (tensor<3x28x1x" + e + ">, tensor<3x28x1x" + e + ">) -> tensor<3x28x2x" + e +
+                    ">\n  return %2 : tensor<3x28x2x" + e + ">\n}\n");
+}
+
+/// Many rows and few, of numbers, of a few bytes and of many, with slices that are read where they lie.
 TEST(OwnKernelsTest, ConcatenationsAndRolls) {
   for (const char *element : {"f32", "ui8", "i64", "complex<f32>"})
     for (const char *shape : {"3x70x", "900x70x", "40x5x7x", "2x20000x", "700x2x"})
