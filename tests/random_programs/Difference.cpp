@@ -26,6 +26,11 @@ std::optional<Tensor> numbersOf(const Tensor &tensor) {
   return wide ? std::optional(std::move(*wide)) : std::nullopt;
 }
 
+/// NaN has many bits, and which of them an operation gives is left open. Zero has a sign.
+bool isSameNumber(double a, double b, bool withSign) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && (!withSign || std::signbit(a) == std::signbit(b)));
+}
+
 } // namespace
 
 bool hasSameBits(const Tensor &a, const Tensor &b) {
@@ -41,7 +46,7 @@ bool hasSameNumbers(const Tensor &a, const Tensor &b) {
     return false;
   const double *x = ofA->dataAs<double>(), *y = ofB->dataAs<double>();
   for (int64_t i = 0; i < a.size(); ++i)
-    if (!(std::isnan(x[i]) && std::isnan(y[i])) && !(x[i] == y[i] && std::signbit(x[i]) == std::signbit(y[i])))
+    if (!isSameNumber(x[i], y[i], true))
       return false;
   return true;
 }
@@ -65,8 +70,7 @@ std::string difference(const Tensor &expected, const Tensor &actual, Roundings r
   const bool isNarrow = roundings == Roundings::Narrow || tensor::kDTypes[int(expected.dtype())].bits < 32;
   double limit = scale * (isNarrow ? kNarrowTolerance : kTolerance) + kTimesNoise * noise;
   for (int64_t i = 0; i < expected.size(); ++i) {
-    // NaN has many bits, and which of them an operation gives is left open. Zero has a sign.
-    bool isSame = (std::isnan(a[i]) && std::isnan(b[i])) || (a[i] == b[i] && (!isExact || std::signbit(a[i]) == std::signbit(b[i])));
+    bool isSame = isSameNumber(a[i], b[i], isExact);
     if (isExact ? !isSame : !isSame && !(std::abs(a[i] - b[i]) <= limit))
       return "element " + std::to_string(i) + " is " + std::to_string(b[i]) + " and not " + std::to_string(a[i]) +
              (isExact ? ", which is exact" : "");

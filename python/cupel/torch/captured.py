@@ -19,7 +19,7 @@ import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
 from cupel._native import Module, comparator_default
-from cupel.torch.custom_ops import custom_decompositions, foreign_operator
+from cupel.torch.custom_ops import custom_decompositions, library_operator
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
 from cupel.torch.recurrent_layers import dropout_between_layers
@@ -265,9 +265,9 @@ def refuse_sparse(graph: torch.fx.Graph) -> None:
                 raise NotCaptured(f"{node.target} gives a tensor of layout {str(value.layout).removeprefix('torch.')}: programs hold dense ones only")
 
 
-def refuse_foreign(graph: torch.fx.Graph) -> None:
+def refuse_library_operators(graph: torch.fx.Graph) -> None:
     """Operators of torch's libraries that nothing took apart; whoever traces the model's calls leaves them to torch."""
-    if name := foreign_operator(graph):
+    if name := library_operator(graph):
         raise NotCaptured(f"{name} is an operator of a library, which no program can say")
 
 
@@ -315,7 +315,7 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
-    refuse_foreign(module.graph)
+    refuse_library_operators(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, kept)
     merge_equal_inputs(module.graph, inputs := inputs + drawn, names := names + drawn_names, len(arguments))
@@ -344,7 +344,7 @@ class _Recorder:
         if time.process_time() > self._deadline:
             raise NotCaptured(f"its graphs take more than {MAX_SECONDS} s to find")
         refuse_sparse(module.graph)
-        refuse_foreign(module.graph)
+        refuse_library_operators(module.graph)
         index = len(self.graphs)
         self.graphs.append(None)
         sound = with_sound_kernels(module)

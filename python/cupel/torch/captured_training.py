@@ -24,7 +24,7 @@ from cupel.torch.captured import (
     keep_results,
     lift_random,
     merge_equal_inputs,
-    refuse_foreign,
+    refuse_library_operators,
     refuse_sparse,
     refuse_symbols,
     told,
@@ -238,7 +238,7 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
-    refuse_foreign(module.graph)
+    refuse_library_operators(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
     keep_results(module, [*(place[name] for name in names), output])
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)

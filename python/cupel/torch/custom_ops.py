@@ -34,7 +34,7 @@ def custom_decompositions() -> dict[Any, Callable[..., Any]]:
     return {func: kernel for func, kernel in found if kernel is not None}
 
 
-def foreign_operator(graph: torch.fx.Graph) -> str:
+def library_operator(graph: torch.fx.Graph) -> str:
     """The first operator of a library of torch's own that is left in a graph; empty if there is none."""
     for node in graph.nodes:
         if isinstance(node.target, torch._ops.OpOverload) and node.target.namespace in _TORCHS:
