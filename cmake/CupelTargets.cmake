@@ -117,9 +117,9 @@ endforeach()
 _cupel_add_pch(cupel_hub_pch cupel_mlir ${standard_headers} ${mlir_headers} ${hub_headers})
 add_dependencies(cupel_hub_pch cupel_ir_stablehlo_tablegen)
 
-# Sources of a target are compiled eight at a time: what headers cost is paid once for the eight (decision
+# Sources of a target are compiled sixteen at a time: what headers cost is paid once for the sixteen (decision
 # 0034). CUPEL_TOGETHER=1 compiles each by itself, which shows that each includes what it uses.
-set(CUPEL_TOGETHER 8 CACHE STRING "How many sources of a target are compiled as one")
+set(CUPEL_TOGETHER 16 CACHE STRING "How many sources of a target are compiled as one")
 # cupel_compile_alone(source ...): of this folder, which give names without linkage a meaning that a
 # neighbour gives them too.
 function(cupel_compile_alone)

@@ -81,6 +81,9 @@ CUPEL_EXPORT char *cupel_module_text(CupelModule *module, size_t *size, char **e
 /// A portable artifact for a version ("" or null: the newest); freed with cupel_free.
 CUPEL_EXPORT char *cupel_module_portable(CupelModule *module, const char *version, size_t *size,
                                          char **error);
+/// How many results its function `main` has: behind those of the program come new values of inputs
+/// that it writes to.
+CUPEL_EXPORT size_t cupel_module_results(CupelModule *module);
 CUPEL_EXPORT void cupel_module_close(CupelModule *module);
 
 // Comparison.

@@ -10,6 +10,7 @@
 #include "cupel/ir/portable/Portable.h"
 #include "cupel/ir/portable/PrintProgram.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 
 #include <algorithm>
@@ -143,6 +144,11 @@ char *cupel_module_portable(CupelModule *module, const char *version, size_t *si
     return capi::failed(error, first.text);
   char *memory = copied(bytes, size);
   return memory ? memory : capi::failed(error, "no memory for the artifact");
+}
+
+size_t cupel_module_results(CupelModule *module) {
+  auto main = module->module->lookupSymbol<func::FuncOp>("main");
+  return main ? main.getNumResults() : 0;
 }
 
 void cupel_module_close(CupelModule *module) { delete module; }

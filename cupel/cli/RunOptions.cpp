@@ -147,7 +147,9 @@ std::optional<int> RunOptions::parse(const Arguments &given) {
   line.option("--pieces", pieces,
               "Cut every test that is right as a whole into so many pieces, feed each the "
               "reference's values and judge it alone; 0: never. Without it 24 on devices that "
-              "compute in less than f32, whose noise hides faults of a whole model")
+              "compute in less than f32, whose noise hides faults of a whole model; on others "
+              "those of 24 that "
+              "show only in outputs that rounding decides")
       .placeholder("N")
       .between(0, 100'000);
   line.option("--explain", explain,

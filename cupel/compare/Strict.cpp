@@ -20,10 +20,8 @@ constexpr int64_t kUnseen = 16;
 /// from many decisions, as those behind quantized layers do.
 constexpr int64_t kUnseenAmongMany = 4;
 
-/// From this share of an output's size on rounding decides it: limits of elements are larger than the
-/// elements, and correlation says nothing. One element in so many may then be farther off than
-/// that, as far as more evaluations are asked about.
-constexpr double kDecided = 0.25;
+/// Where rounding decides an output, one element in so many may be farther off than its limit, as
+/// far as more evaluations are asked about.
 constexpr int64_t kFarther = 1024;
 
 bool isExact(const Tensor &tensor) {

@@ -23,6 +23,9 @@ enum class NoiseLook : uint8_t {
   Framework,  ///< As if a program that has a narrow float type kept every number in it.
 };
 inline constexpr double kWiderBy = 4;
+/// From noise of this share of an output's size on rounding decides it: limits of elements are
+/// larger than the elements, and correlation says nothing. A wrong result may well be within them.
+inline constexpr double kDecided = 0.25;
 /// How many evaluations there are beyond the few, and how many are wider ones.
 inline constexpr uint32_t kMoreSamples = 6, kWiderSamples = 8;
 

@@ -61,6 +61,19 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
                                              (first + lane) * weights.outputStride];
 }
 
+/// Whether vectors of output channels would be mostly empty, and those of all columns of the kernel
+/// are not.
+bool hasFewResults(const ConvolutionShape &shape) {
+  constexpr int64_t kFewResults = 8, kMostColumns = 64, kFewestSteps = 32;
+  return shape.groups == 1 && !shape.hasPairs && shape.outputChannels > 0 &&
+         shape.outputChannels <= kFewResults && shape.kernel[2] > 2 &&
+         shape.outputChannels * shape.kernel[2] <= kMostColumns && shape.strides[2] == 1 &&
+         shape.inputDilation == Spatial{1, 1, 1} &&
+         shape.kernel[0] * shape.kernel[1] * shape.inputChannels >= kFewestSteps &&
+         (shape.kernel[2] - 1) * shape.kernelDilation[2] <=
+             shape.output()[2]; // Else most of what is multiplied lies beside the result.
+}
+
 } // namespace
 
 GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
@@ -87,7 +100,8 @@ int64_t ConvolutionShape::rows() const { return batch * product(output()); }
 
 double convolutionNanoseconds(const ConvolutionShape &shape) {
   return static_cast<double>(shape.rows() * shape.outputChannels) *
-         static_cast<double>(product(shape.kernel) * shape.inputChannels / shape.groups) / 30;
+         static_cast<double>(product(shape.kernel) * shape.inputChannels / shape.groups) /
+         (30 * phaseCount(shape)); // Most taps lie between pixels.
 }
 
 ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
@@ -104,6 +118,8 @@ ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
   if (shape.groups == 1 && shape.inputChannels <= fewChannels && shape.kernel[2] > 1 &&
       shape.kernelDilation[2] == 1 && shape.inputDilation == Spatial{1, 1, 1})
     return ConvolutionMethod::Lines;
+  if (hasFewResults(shape))
+    return ConvolutionMethod::Columns;
   return ConvolutionMethod::Pixels;
 }
 
@@ -115,9 +131,11 @@ PackedConvolution ConvolutionAccess::make(const ConvolutionShape &shape, bool is
   int64_t taps = product(shape.kernel), depth = taps * (shape.inputChannels / shape.groups);
   int64_t count = depth * shape.outputChannels;
   ConvolutionMethod how = method(shape, *packed.kernels);
-  if (how == ConvolutionMethod::Pixels || how == ConvolutionMethod::Lines) {
-    PanelCut cut = cutIntoPanels(*packed.kernels, shape.outputChannels / shape.groups);
+  if (how != ConvolutionMethod::Groups && how != ConvolutionMethod::Depthwise) {
+    PanelCut cut = cutIntoPanels(*packed.kernels, packedColumns(shape, how));
     packed.panels = cut.count;
+    if (how == ConvolutionMethod::Columns)
+      depth /= shape.kernel[2];
     count = cut.size(depth) * shape.groups;
   }
   packed.size = count * static_cast<int64_t>(sizeof(float));
@@ -137,9 +155,18 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
     packGroups(shape, weights, ConvolutionAccess::kernels(packed).width, data);
     return packed;
   }
-  // A tap's weights are a matrix; a panel holds the matrices of all taps one below the other.
   const KernelTable &kernels = ConvolutionAccess::kernels(packed);
   PanelCut cut = ConvolutionAccess::cut(packed);
+  if (ConvolutionAccess::method(packed) == ConvolutionMethod::Columns) {
+    std::vector<float> dense = weightsByColumn(shape, weights);
+    int64_t depth = shape.kernel[0] * shape.kernel[1] * shape.inputChannels;
+    for (int64_t panel = 0; panel < cut.count; ++panel)
+      kernels.packPanel(dense.data() + cut.columnOf(panel), cut.columns, 1, depth,
+                        cut.columnsOf(panel), cut.widthOf(panel),
+                        data + cut.columnOf(panel) * depth);
+    return packed;
+  }
+  // A tap's weights are a matrix; a panel holds the matrices of all taps one below the other.
   int64_t taps = product(shape.kernel), inputs = shape.inputChannels / shape.groups;
   int64_t depth = taps * inputs;
   double nanoseconds = static_cast<double>(cut.size(depth)) / 4;
@@ -173,6 +200,8 @@ static void convolve(const PackedConvolution &weights, Image image, float *c, in
     return convolvePixels(weights, image, c, ldc, epilogue, pool);
   case ConvolutionMethod::Lines:
     return convolveLines(weights, image, c, ldc, epilogue, pool);
+  case ConvolutionMethod::Columns:
+    return convolveColumns(weights, image.wide, c, ldc, epilogue, pool);
   case ConvolutionMethod::Depthwise:
     return convolveDepthwise(weights, image, c, ldc, epilogue, pool);
   }

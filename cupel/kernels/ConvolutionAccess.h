@@ -8,11 +8,14 @@
 #include "cupel/kernels/Panels.h"
 #include "cupel/kernels/Scratch.h"
 
+#include <vector>
+
 namespace cupel::kernels {
 
 enum class ConvolutionMethod {
   Pixels,    // A tap is a pixel's channels.
   Lines,     // A tap is all that the kernel covers of a line: for images of a few channels.
+  Columns,   // Each column of the kernel is multiplied by itself: for a few channels of the result.
   Groups,    // A vector of channels is made of whole groups: for groups of a few channels.
   Depthwise, // A channel of the result is made of one channel.
 };
@@ -28,10 +31,14 @@ public:
     return packed.kernels ? *packed.kernels : currentKernels();
   }
   static bool isFinite(const PackedConvolution &packed) { return packed.isFinite; }
-  /// Of a group's output channels.
+  /// Of a group's output channels, or those of all columns of the kernel.
   static PanelCut cut(const PackedConvolution &packed) {
-    return {packed.of.outputChannels / packed.of.groups, packed.panels,
+    return {packedColumns(packed.of, method(packed)), packed.panels,
             packed.kernels ? packed.kernels->width : 1};
+  }
+  static int64_t packedColumns(const ConvolutionShape &shape, ConvolutionMethod method) {
+    int64_t columns = shape.outputChannels / shape.groups;
+    return method == ConvolutionMethod::Columns ? columns * shape.kernel[2] : columns;
   }
   static PackedConvolution make(const ConvolutionShape &shape, bool isFinite);
   static float *writable(PackedConvolution &packed) { return packed.data.get(); }
@@ -94,6 +101,14 @@ inline int64_t offsetOf(const Spatial &sizes, const int64_t *strides, int64_t in
   return offset;
 }
 
+/// Asks for what will be read soon and may lie in another core's cache, from which lines come one
+/// by one otherwise: as slowly as a load takes there, which is longer than a processor looks ahead.
+inline void fetchNear(const void *from, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < bytes; i += kLine)
+    __builtin_prefetch(static_cast<const char *>(from) + i, 0, 2);
+}
+
 /// An image in f32, or else in bf16.
 struct Image {
   const float *wide = nullptr;
@@ -110,8 +125,24 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
 /// An image that is rounded is so on its way.
 void convolveLines(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                    const Epilogue &epilogue, const Pool &pool);
+/// Of images in f32.
+void convolveColumns(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,
+                     const Epilogue &epilogue, const Pool &pool);
 void convolveDepthwise(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                        const Epilogue &epilogue, const Pool &pool);
+
+/// Weights of convolveColumns: for each tap of the kernel's depth and height, channels x (columns
+/// of the kernel x output channels).
+std::vector<float> weightsByColumn(const ConvolutionShape &shape, const WeightsView &weights);
+
+/// How many places there are between the pixels of a dilated input: more than can be counted where
+/// these lie far apart.
+inline double phaseCount(const ConvolutionShape &shape) {
+  double count = 1;
+  for (int64_t dilation : shape.inputDilation)
+    count *= static_cast<double>(dilation);
+  return count;
+}
 
 /// What a convolution takes on one core, cautiously.
 double convolutionNanoseconds(const ConvolutionShape &shape);

@@ -138,7 +138,17 @@ void checkFinished(const PackedConvolution &packed, const float *input, const fl
   int64_t rows = packed.shape().rows(), columns = packed.shape().outputChannels;
   FinishOperands operands(rows, columns);
   GuardedFloats c(rows * columns);
-  for (auto [which, threads] : {std::pair{47, 1}, {8, 2}, {43, 3}, {12, 7}, {50, 2}, {65, 2}, {107, 1}, {128, 3}, {168, 2}, {236, 7}}) {
+  for (auto [which, threads] : {std::pair{47, 1},
+                                {8, 2},
+                                {43, 3},
+                                {12, 7},
+                                {50, 2},
+                                {65, 2},
+                                {107, 1},
+                                {128, 3},
+                                {168, 2},
+                                {200, 3},
+                                {236, 7}}) {
     Finish finish = operands.make(which);
     Epilogue epilogue{bias};
     epilogue.finish = &finish;
@@ -248,6 +258,60 @@ TEST_P(ConvolutionTest, FirstLayers) {
   }
 }
 
+TEST_P(ConvolutionTest, LastLayers) {
+  for (int64_t channels : {1, 2, 3, 4, 5, 6, 7, 8})
+    for (int64_t kernel : {3, 7}) {
+      ConvolutionShape shape = plain(24, channels, 23, kernel);
+      shape.batch = 2;
+      check(shape, 2);
+      shape.strides = {1, 2, 1};
+      shape.kernelDilation = {1, 1, 2};
+      check(shape);
+    }
+  ConvolutionShape volume = plain(16, 3, 6, 3);
+  volume.input = {4, 5, 6};
+  volume.kernel = {3, 1, 5};
+  volume.paddingLow = volume.paddingHigh = {1, 0, 1};
+  check(volume, 2);
+  // Lines of sound, with taps far apart too.
+  for (int64_t dilation : {1, 300}) {
+    ConvolutionShape sound = plain(32, 1, 1, 7);
+    sound.input = {1, 1, 2500};
+    sound.kernel = {1, 1, 7};
+    sound.kernelDilation = {1, 1, dilation};
+    sound.paddingLow = {0, 0, 3 * dilation}, sound.paddingHigh = {0, 0, 3 * dilation - 1};
+    check(sound, 2);
+  }
+}
+
+/// What a few channels of the result need beside it is bounded, wherever their taps lie.
+TEST_P(ConvolutionTest, TapsOfLastLayersInPaddingFarAway) {
+  ConvolutionShape shape = plain(32, 1, 5, 3);
+  shape.kernelDilation = {1, 1, int64_t{1} << 36};
+  shape.paddingLow = shape.paddingHigh = {0, 1, int64_t{1} << 36};
+  check(shape, 2);
+}
+
+/// Sums beside the result are those of a piece of a line, however long it is, and others compute
+/// the next piece meanwhile.
+TEST_P(ConvolutionTest, LongLinesAreComputedInPieces) {
+  ConvolutionShape sound = plain(32, 1, 1, 7);
+  sound.input = {1, 1, 100000};
+  sound.kernel = {1, 1, 7};
+  sound.paddingLow = sound.paddingHigh = {0, 0, 3};
+  GuardedFloats input(100000 * 32), weights(7 * 32), c(100000);
+  input.fill(1), weights.fill(2);
+  Pool pool(1);
+  PackedConvolution packed = packConvolution(sound, dense(sound, weights.data()), pool);
+  std::vector<int64_t> begins;
+  void *operands[] = {&begins};
+  auto note = [](void *const *operands, float *, int64_t, int64_t row, int64_t, int64_t, int64_t) {
+    static_cast<std::vector<int64_t> *>(operands[0])->push_back(row);
+  };
+  convolve(packed, input.data(), c.data(), 1, {nullptr, note, operands}, pool);
+  EXPECT_GT(begins.size(), 50u);
+}
+
 TEST_P(ConvolutionTest, PaddingOfAnySizeAndSign) {
   for (int64_t low : {-2, 0, 1, 4})
     for (int64_t high : {-1, 0, 3})
@@ -285,6 +349,26 @@ TEST_P(ConvolutionTest, Transposed) {
           shape.paddingHigh = {0, 2, 1};
           check(shape, 2);
         }
+  // Of volumes, and of lines shorter than the distance between pixels.
+  for (int64_t kernel : {1, 2, 3}) {
+    ConvolutionShape volume = plain(7, 19, 5, kernel);
+    volume.input = {3, 4, 5};
+    volume.kernel = {kernel, 2, kernel};
+    volume.inputDilation = {2, 1, 3};
+    volume.paddingLow = volume.paddingHigh = {1, 0, 2};
+    check(volume, 2);
+    ConvolutionShape thin = plain(7, 19, 5, kernel);
+    thin.input = {1, 40, 1};
+    thin.inputDilation = {1, 2, 8};
+    thin.paddingLow = thin.paddingHigh = {0, 1, 2};
+    check(thin, 2);
+  }
+  // Pixels so far apart that nobody comes to most places between them.
+  ConvolutionShape sparse = plain(7, 19, 1, 3);
+  sparse.input = {1, 2, 1};
+  sparse.inputDilation = {1, int64_t{1} << 40, int64_t{1} << 62};
+  sparse.strides = {1, int64_t{1} << 39, 1};
+  check(sparse, 2);
 }
 
 TEST_P(ConvolutionTest, GroupedAndDepthwise) {
@@ -319,6 +403,23 @@ TEST_P(ConvolutionTest, LargeDepthwiseKernels) {
         shape.kernelDilation = {1, 1, dilation};
         check(shape, 2);
       }
+}
+
+/// Lines are computed with what lies beside them, in pieces of several sizes of which the last ones
+/// overlap, and channels of bf16 by places.
+TEST_P(ConvolutionTest, DepthwiseLinesOfAnyLength) {
+  for (int64_t width = 1; width <= 23; ++width)
+    for (auto [kernel, stride, channels] :
+         {std::array<int64_t, 3>{3, 1, 32}, {3, 2, 49}, {5, 1, 31}, {5, 2, 16}, {7, 1, 80}}) {
+      ConvolutionShape shape = plain(channels, channels, width, kernel);
+      shape.groups = channels;
+      shape.input = {1, 2, width};
+      shape.strides = {1, 1, stride};
+      check(shape, 2);
+      // Pixels of which nothing, or only a part, lies inside.
+      shape.paddingLow[2] = kernel + 1, shape.paddingHigh[2] = 0;
+      check(shape);
+    }
 }
 
 TEST_P(ConvolutionTest, OneAndThreeDimensions) {
@@ -374,14 +475,16 @@ TEST_P(ConvolutionTest, KernelsTurnedAroundAndTransposedInMemory) {
 }
 
 TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
-  for (int64_t channels : {3, 20})
+  for (auto [inputs, channels] : {std::pair<int64_t, int64_t>{3, 3}, {20, 20}, {20, 3}})
     for (int64_t groups : {int64_t{1}, channels})
       for (int64_t dilation : {1, 2}) {
-        ConvolutionShape shape = plain(channels, channels, 6, 3);
+        if (inputs % groups != 0)
+          continue;
+        ConvolutionShape shape = plain(inputs, channels, 6, 3);
         shape.groups = groups;
         shape.inputDilation = {1, dilation, dilation};
         SCOPED_TRACE(describe(shape));
-        GuardedFloats input(36 * channels), weights(9 * channels / groups * channels),
+        GuardedFloats input(36 * inputs), weights(9 * inputs / groups * channels),
             c(shape.rows() * channels);
         input.fill(1), weights.fill(2);
         weights[0] = std::numeric_limits<float>::infinity();
@@ -425,8 +528,8 @@ TEST_P(ConvolutionTest, InfinityStaysInItsGroup) {
 
 TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {
   std::vector<ConvolutionShape> shapes = {plain(64, 96, 20, 3), plain(600, 40, 14, 1),
-                                          plain(3, 40, 50, 7), plain(40, 40, 40, 3),
-                                          plain(12, 24, 12, 4)};
+                                          plain(3, 40, 50, 7),  plain(40, 40, 40, 3),
+                                          plain(12, 24, 12, 4), plain(40, 3, 40, 5)};
   shapes[3].groups = 40;
   shapes.push_back(plain(64, 64, 30, 3));
   shapes.back().groups = 16;

@@ -21,6 +21,7 @@ struct Work {
   const float *bias;    // Or null.
   const Finish *finish; // Or null.
   bool isNarrow = false; // The input is in bf16, else in f32.
+  DepthwiseFunction line = nullptr; // For whole lines of at least a vector of channels, or null.
 
   /// Element `index` behind one of the input.
   const void *behind(const void *element, int64_t index) const {
@@ -61,6 +62,8 @@ public:
     firstChannel = first;
     inputChannel = place;
     channelCount = count;
+    if (work.line && count >= work.kernels.width)
+      return computeLine();
     // Pixels whose taps are all inside the line are [begin, end).
     int64_t stride = shape.strides[2], low = shape.paddingLow[2], width = work.output[2];
     int64_t covered = (shape.kernel[2] - 1) * shape.kernelDilation[2] + 1;
@@ -106,6 +109,18 @@ public:
   }
 
 private:
+  /// With what lies beside it.
+  void computeLine() {
+    for (int64_t i = 0; i < lines; ++i) {
+      moved[i] = work.behind(starts[i], inputChannel);
+      movedWeights[i] = weights[i] + firstChannel;
+    }
+    work.line({moved, movedWeights, lines, shape.kernel[2], shape.inputChannels,
+               shape.strides[2] * work.pitch, work.pitch, work.output[2], channelCount,
+               c + firstChannel, work.ldc, from(work.bias, firstChannel), work.finish, row,
+               firstChannel, -shape.paddingLow[2], shape.input[2]});
+  }
+
   /// A pixel at the edge: the columns of the kernel that are inside.
   void computePart(int64_t x) {
     int64_t first = x * shape.strides[2] - shape.paddingLow[2], step = shape.kernelDilation[2];
@@ -125,16 +140,11 @@ private:
       moved[i] = work.behind(starts[i], place * work.pitch + inputChannel);
       movedWeights[i] = weights[i] + firstColumn * channels + firstChannel;
     }
-    DepthwiseFunction function = nullptr;
-    int64_t columns = endColumn - firstColumn, stride = shape.strides[2];
-    if (used > 0 && used <= kMostDepthwiseLines && columns <= kMostDepthwiseColumns && step == 1 &&
-        stride <= kMostDepthwiseStride && channelCount >= work.kernels.width)
-      function = work.kernels.depthwiseSmall[work.isNarrow][used - 1][columns - 1][stride - 1];
-    if (!function)
-      function = work.kernels.depthwise[work.isNarrow];
-    function({moved, movedWeights, used, columns, channels, stride * work.pitch, step * work.pitch,
-              pixels, channelCount, c + x * work.ldc + firstChannel, work.ldc,
-              from(work.bias, firstChannel), work.finish, row + x, firstChannel});
+    work.kernels.depthwise[work.isNarrow](
+        {moved, movedWeights, used, endColumn - firstColumn, channels,
+         shape.strides[2] * work.pitch, step * work.pitch, pixels, channelCount,
+         c + x * work.ldc + firstChannel, work.ldc, from(work.bias, firstChannel), work.finish,
+         row + x, firstChannel});
   }
 
   const Work &work;
@@ -163,8 +173,17 @@ struct Bands {
   }
 };
 
-bool isSmall(const ConvolutionShape &shape) {
-  return shape.kernel[1] <= kMostDepthwiseLines && shape.kernel[2] <= kMostDepthwiseColumns;
+/// What computes whole lines, if something does: zeros beside them may be multiplied with weights
+/// that are finite.
+DepthwiseFunction lineFunction(const ConvolutionShape &shape, const KernelTable &kernels,
+                               bool isFinite, bool isNarrow) {
+  int64_t which = (shape.kernel[2] - 3) / 2, stride = shape.strides[2];
+  bool isKnown = shape.kernel[2] >= 3 && shape.kernel[2] % 2 == 1 && which < kDepthwiseColumns &&
+                 stride <= kMostDepthwiseStride;
+  if (!isFinite || !isKnown || shape.inputDilation != Spatial{1, 1, 1} ||
+      shape.kernelDilation[2] != 1)
+    return nullptr;
+  return kernels.depthwiseLine[isNarrow][which][stride - 1];
 }
 
 Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads) {
@@ -173,12 +192,19 @@ Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads)
   int64_t lines = work.shape.rows() / work.output[2];
   Bands bands{(lines + kMostBandLines - 1) / kMostBandLines, 1, 0, channels, width};
   int64_t wanted = threads > 1 ? int64_t{4} * threads : 1;
-  if (bands.count < wanted)
+  constexpr int64_t kFewLines = 6;
+  if (threads > 1 &&
+      lines >= 3 * threads) { // As many for each thread, all channels of them: pieces of lines
+                              // would lie in other threads' caches by turns.
+    bands.count = (bands.count + threads - 1) / threads * threads;
+    if (lines >= kFewLines * bands.count)
+      bands.count *= 2;
+  } else if (bands.count < wanted)
     bands.channelParts = std::clamp<int64_t>((wanted + bands.count - 1) / bands.count, 1,
                                              std::max<int64_t>(1, channels / (2 * width)));
   // Along long lines small kernels go through memory in its order, unless a function is to find what they made in the cache. Else it is
   // what lines of the image are used for again that stays there, or what they are once they are rounded.
-  bool isInOrder = !isRounded && isSmall(work.shape) && work.output[2] > kMostShortPixels;
+  bool isInOrder = !isRounded && work.line && work.output[2] > kMostShortPixels;
   int64_t kept = std::max<int64_t>(1, isInOrder ? work.output[2] : work.shape.input[2] * work.shape.kernel[1]);
   bands.block = isInOrder && !hasFunction ? std::max<int64_t>(1, channels) : std::max<int64_t>(1, kCacheFloats / kept / width) * width;
   return bands;
@@ -226,8 +252,9 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
   Work work{shape, ConvolutionAccess::kernels(weights), shape.output(),
             ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias, epilogue.finish};
   bool isFinite = ConvolutionAccess::isFinite(weights);
-  // Small kernels meet a number few times, and widen it each time.
-  work.isNarrow = image.narrow && isSmall(shape) && isFinite && shape.inputDilation == Spatial{1, 1, 1};
+  // Numbers that pixels side by side share are widened once for all of them.
+  work.isNarrow = image.narrow && lineFunction(shape, work.kernels, isFinite, true);
+  work.line = lineFunction(shape, work.kernels, isFinite, work.isNarrow);
   if (work.isNarrow)
     work.input = image.narrow;
   // For others a part that stays in the cache is rounded, or widened, at a time.
@@ -262,6 +289,14 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
       mine.pitch = std::min(bands.block, endChannel - firstChannel);
       rounded = inner.take<float>((needed.end - needed.first) * shape.input[2] * mine.pitch);
       mine.input = rounded;
+    }
+    // What others made comes from their caches, line by line as it is asked for: all of it is asked
+    // for at once.
+    if (!isRounded && pool.isAtEdge(unit, units)) {
+      LineRange all = inputLinesOf(shape, work.output, first, end);
+      int64_t lineFloats = shape.input[2] * shape.inputChannels, size = work.isNarrow ? 2 : 4;
+      fetchNear(work.behind(work.input, all.first * lineFloats),
+                (all.end - all.first) * lineFloats * size);
     }
     std::optional<Line> line[kMostBandLines];
     for (int64_t i = first; i < end; ++i)

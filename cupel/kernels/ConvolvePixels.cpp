@@ -69,29 +69,58 @@ bool findRows(const Work &work, int64_t group, int64_t row, int64_t count, const
   return isAtTheEdge;
 }
 
-/// A pixel of the result where the input is dilated: how many whole dilations it lies from the first one, and how far
-/// behind them, along each dimension.
-struct SpreadPixel {
+/// Asks for the lines of the input that some pixels of one image need, where threads meet: some of
+/// them lie in another core's cache.
+void fetchLines(const Work &work, int64_t row, int64_t endRow) {
+  Pixel first = pixelOf(work.output, row), last = pixelOf(work.output, endRow - 1);
+  const ConvolutionShape &shape = work.shape;
+  if (first.image != last.image || shape.input[0] > 1)
+    return;
+  int64_t low = first.at[1] * shape.strides[1] - shape.paddingLow[1];
+  int64_t high = last.at[1] * shape.strides[1] - shape.paddingLow[1] +
+                 (shape.kernel[1] - 1) * shape.kernelDilation[1] + 1;
+  low = std::clamp<int64_t>(low, 0, shape.input[1]),
+  high = std::clamp<int64_t>(high, low, shape.input[1]);
+  int64_t line = shape.input[2] * shape.inputChannels;
+  fetchNear(work.input + (first.image * shape.input[1] + low) * line,
+            (high - low) * line * int64_t{sizeof(float)});
+}
+
+/// Pixels of a line of the result that lie at the same place between pixels of a dilated input:
+/// every so many of them, beginning with `row` of the unit.
+struct Run {
   int64_t image;
-  Spatial whole, place;
+  Spatial whole,
+      place; // Of the first: whole dilations from the first pixel, and how far behind them.
+  int64_t row, count;
+  bool isComputed;
 };
 
-/// Of pixels that follow each other. Divisions are for the first of each line.
-void findSpread(const Work &work, int64_t row, int64_t count, SpreadPixel *pixels) {
+/// Of the rows of a unit. How many there are.
+int64_t findRuns(const Work &work, int64_t row, int64_t count, Run *runs) {
   const Spatial &dilation = work.shape.inputDilation;
-  Pixel pixel = pixelOf(work.output, row);
-  for (int64_t i = 0; i < count; ++i, advance(pixel, work.output)) {
-    SpreadPixel &now = pixels[i];
-    if (i > 0 && pixel.at[2] > 0) {
-      now = pixels[i - 1];
-      if (++now.place[2] == dilation[2])
-        now.place[2] = 0, ++now.whole[2];
-      continue;
+  int64_t found = 0;
+  for (int64_t i = 0; i < count;) {
+    Pixel pixel = pixelOf(work.output, row + i);
+    int64_t many = std::min(count - i, work.output[2] - pixel.at[2]);
+    for (int64_t j = 0; j < std::min(many, dilation[2]); ++j) {
+      Run &run = runs[found++];
+      run = {pixel.image, {}, {}, i + j, (many - j + dilation[2] - 1) / dilation[2], false};
+      for (int d = 0; d < 3; ++d) {
+        int64_t at = pixel.at[d] + (d == 2 ? j : 0);
+        run.whole[d] = at / dilation[d], run.place[d] = at % dilation[d];
+      }
     }
-    now.image = pixel.image;
-    for (int d = 0; d < 3; ++d)
-      now.whole[d] = pixel.at[d] / dilation[d], now.place[d] = pixel.at[d] % dilation[d];
+    i += many;
   }
+  return found;
+}
+
+/// The most of them, of so many rows.
+int64_t mostRuns(const Work &work, int64_t count) {
+  int64_t lines = count / std::max<int64_t>(1, work.output[2]) + 2,
+          each = std::min(count, work.shape.inputDilation[2]);
+  return std::min(count, lines * each);
 }
 
 /// Where the first whole place of a phase meets a tap, in pixels of the input along a dimension; nothing where the
@@ -103,10 +132,10 @@ std::optional<int64_t> meetingOf(const ConvolutionShape &shape, int d, int64_t p
   return at / shape.inputDilation[d];
 }
 
-/// rows[tap * count + i] for pixels of one phase, which all meet the same taps.
-void findRowsOf(const Work &work, int64_t group, const Spatial &place, const SpreadPixel *pixels,
-                const int64_t *chosen, int64_t count, const int32_t *tapIndices, int64_t taps,
-                const float **rows) {
+/// rows[tap * count + i] for the pixels of runs of one phase, which all meet the same taps.
+void findRowsOf(const Work &work, int64_t group, const Spatial &place, const Run *runs,
+                const int64_t *chosen, int64_t runCount, int64_t count, const int32_t *tapIndices,
+                int64_t taps, const float **rows) {
   const ConvolutionShape &shape = work.shape;
   const float *input = work.input + group * work.inputs;
   for (int64_t t = 0; t < taps; ++t) {
@@ -117,20 +146,32 @@ void findRowsOf(const Work &work, int64_t group, const Spatial &place, const Spr
       meets = meets && meeting;
       first[d] = meeting.value_or(0);
     }
-    // Pixels that follow each other mostly lie on the same line.
-    const SpreadPixel *before = nullptr;
-    const float *line = nullptr;
-    for (int64_t i = 0; i < count; ++i) {
-      const SpreadPixel &pixel = pixels[chosen[i]];
-      if (!before || pixel.image != before->image || pixel.whole[0] != before->whole[0] || pixel.whole[1] != before->whole[1]) {
-        int64_t z = pixel.whole[0] * shape.strides[0] + first[0], y = pixel.whole[1] * shape.strides[1] + first[1];
-        bool hasLine = meets && z >= 0 && z < shape.input[0] && y >= 0 && y < shape.input[1];
-        line = hasLine ? input + ((pixel.image * shape.input[0] + z) * shape.input[1] + y) * shape.input[2] * shape.inputChannels : nullptr;
-      }
-      before = &pixel;
-      int64_t x = pixel.whole[2] * shape.strides[2] + first[2];
-      rows[t * count + i] = line && x >= 0 && x < shape.input[2] ? line + x * shape.inputChannels : work.zeros;
+    const float **to = rows + t * count;
+    for (int64_t i = 0; i < runCount; ++i) {
+      const Run &run = runs[chosen[i]];
+      int64_t z = run.whole[0] * shape.strides[0] + first[0],
+              y = run.whole[1] * shape.strides[1] + first[1];
+      bool hasLine = meets && z >= 0 && z < shape.input[0] && y >= 0 && y < shape.input[1];
+      const float *line = hasLine
+                              ? input + ((run.image * shape.input[0] + z) * shape.input[1] + y) *
+                                            shape.input[2] * shape.inputChannels
+                              : nullptr;
+      findAlongLine(work, line, run.whole[2] * shape.strides[2] + first[2], run.count, to);
+      to += run.count;
     }
+  }
+}
+
+/// Rows of a phase, to where they belong.
+void copyRun(const float *from, int64_t fromStride, int64_t count, int64_t columns, float *to,
+             int64_t toStride) {
+  constexpr int64_t kPiece = 16;
+  for (int64_t i = 0; i < count; ++i, from += fromStride, to += toStride) {
+    int64_t k = 0;
+    for (; k + kPiece <= columns; k += kPiece)
+      std::memcpy(to + k, from + k, kPiece * sizeof(float));
+    for (; k < columns; ++k)
+      to[k] = from[k];
   }
 }
 
@@ -192,10 +233,10 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
                     int64_t firstPanel, int64_t endPanel) {
   const ConvolutionShape &shape = work.shape;
   ScratchFrame frame;
-  int64_t count = endRow - row, phases = product(shape.inputDilation);
-  auto *pixels = frame.take<SpreadPixel>(count);
-  findSpread(work, row, count, pixels);
-  auto *places = frame.take<int64_t>(count);
+  int64_t count = endRow - row;
+  auto *runs = frame.take<Run>(mostRuns(work, count));
+  int64_t runCount = findRuns(work, row, count, runs);
+  auto *chosen = frame.take<int64_t>(runCount);
   auto *taps = frame.take<int32_t>(work.taps);
   auto **rows = frame.take<const float *>(count * work.taps);
   auto *result = frame.take<float>(count * work.cut.columns);
@@ -210,14 +251,17 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
   int64_t begin = work.cut.columnOf(firstPanel);
   int64_t end = work.cut.columnOf(endPanel - 1) + work.cut.columnsOf(endPanel - 1);
   Block block(work, row, count, part.column + begin, end - begin, frame);
-  for (int64_t phase = 0; phase < phases; ++phase) {
-    Spatial place = pixelOf(shape.inputDilation, phase).at;
-    int64_t found = 0;
-    for (int64_t i = 0; i < count; ++i)
-      if (pixels[i].place == place)
-        places[found++] = i;
-    if (found == 0)
+  // Only phases that pixels have: pixels may lie billions apart.
+  for (int64_t first = 0; first < runCount; ++first) {
+    if (runs[first].isComputed)
       continue;
+    const Spatial place = runs[first].place;
+    int64_t found = 0, chosenCount = 0;
+    for (int64_t i = first; i < runCount; ++i)
+      if (runs[i].place == place) {
+        chosen[chosenCount++] = i, found += runs[i].count;
+        runs[i].isComputed = true;
+      }
     int64_t used = 0;
     for (int64_t tap = 0; tap < work.taps; ++tap) {
       Spatial of = pixelOf(shape.kernel, tap).at;
@@ -228,13 +272,18 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
       if (meets || !ConvolutionAccess::isFinite(work.weights))
         taps[used++] = static_cast<int32_t>(tap);
     }
-    findRowsOf(work, group, place, pixels, places, found, taps, used, rows);
+    findRowsOf(work, group, place, runs, chosen, chosenCount, found, taps, used, rows);
     part.rowCount = found;
     part.taps = used;
     multiplyRows(work.kernels, part);
-    for (int64_t i = 0; i < found; ++i)
-      std::memcpy(block.at + places[i] * block.stride, result + i * part.ldc + begin,
-                  static_cast<size_t>(end - begin) * sizeof(float));
+    const float *from = result + begin;
+    for (int64_t i = 0; i < chosenCount; ++i) {
+      const Run &run = runs[chosen[i]];
+      int64_t step = run.count > 1 ? shape.inputDilation[2] * block.stride
+                                   : 0; // To one alone there is none, however far it would be.
+      copyRun(from, part.ldc, run.count, end - begin, block.at + run.row * block.stride, step);
+      from += run.count * part.ldc;
+    }
   }
   work.epilogue.complete(work.kernels, false, block.at, block.stride, row, count, part.column + begin,
                          end - begin);
@@ -323,11 +372,19 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   constexpr int64_t kMostPointers = int64_t{1} << 20;
   int64_t mostRows =
       std::clamp<int64_t>(kMostPointers / std::max<int64_t>(1, work.taps), 8, 128);
+  // A unit has as many rows of each phase as of an image without any, as long as its sums stay in a
+  // near cache.
+  constexpr int64_t kPhaseFloats = 32768;
+  int64_t most = std::min(kMostPointers / std::max<int64_t>(1, work.taps),
+                          kPhaseFloats / std::max<int64_t>(1, work.cut.columns));
+  int64_t phases = std::max<int64_t>(1, most / mostRows);
+  phases = static_cast<int64_t>(std::min(static_cast<double>(phases), phaseCount(shape)));
   int64_t groups = grouped ? 1 : shape.groups;
   int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
-  UnitGrid grid = planUnits(rows, mostRows, panels, groups,
+  UnitGrid grid = planUnits((rows + phases - 1) / phases, mostRows, panels, groups,
                             pool.threadsFor(nanoseconds), nanoseconds);
-  grid.rowsFirst = keepsLines(grid, pool.threadsFor(nanoseconds), work.taps * shape.inputChannels / groups, shape.outputChannels);
+  keepLines(grid, rows, panels, pool.threadsFor(nanoseconds),
+            work.taps * shape.inputChannels / groups, shape.outputChannels);
   int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % groups, part = unit / groups;
@@ -335,6 +392,8 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
     int64_t row = rows * rowPart / grid.rowParts, endRow = rows * (rowPart + 1) / grid.rowParts;
     int64_t first = panels * panelPart / grid.panelParts;
     int64_t end = panels * (panelPart + 1) / grid.panelParts;
+    if (grid.rowsFirst && !isDilated && work.taps > 1 && pool.isAtEdge(unit, units))
+      fetchLines(work, row, endRow);
     if (grouped)
       convolveGroupsUnit(work, grouped, row, endRow, first, end);
     else if (isDilated)

@@ -40,101 +40,161 @@ template <int pixels, int vectors>
   putSums(sums, span.finish, span.row + x, span.column + channel, kWidth, span.c + x * span.ldc + channel, span.ldc);
 }
 
-/// The weights of a kernel of a fixed size, for a vector of channels.
-template <int lines, int columns> struct DepthwiseWeights {
-  Vector of[lines][columns];
-
-  [[gnu::always_inline]] DepthwiseWeights(const DepthwiseSpan &span, int64_t channel) {
-#pragma unroll
-    for (int i = 0; i < lines; ++i)
-#pragma unroll
-      for (int k = 0; k < columns; ++k)
-        of[i][k] = load(span.weights[i] + k * span.pitch + channel);
+/// How channels of an image become vectors: one at a time ...
+template <typename Type> struct OneVector {
+  using Element = Type;
+  static constexpr int kVectors = 1;
+  [[gnu::always_inline]] static void read(const Element *from, Vector (&to)[1]) {
+    to[0] = loadChannels(from);
   }
+  [[gnu::always_inline]] static void readWeights(const float *from, Vector (&to)[1]) {
+    to[0] = load(from);
+  }
+  [[gnu::always_inline]] static void putInOrder(Vector (&)[1]) {}
 };
 
-/// A vector of channels of `pixels` pixels side by side, from pixel x of these lines on.
-template <int lines, int columns, int stride, int pixels, typename Element>
-[[gnu::always_inline]] inline void depthwiseTile(const DepthwiseWeights<lines, columns> &weights, const Element *const (&line)[lines],
-                                                 const DepthwiseSpan &span, int64_t x, int64_t channel) {
-  constexpr int kInputs = (pixels - 1) * stride + columns;
-  Vector sums[pixels][1] = {};
-#pragma unroll
-  for (int i = 0; i < lines; ++i) {
-    const Element *from = line[i] + x * span.stride + channel;
-    Vector input[kInputs];
-#pragma unroll
-    for (int n = 0; n < kInputs; ++n)
-      input[n] = loadChannels(from + n * span.step);
+#if defined(__AVX512F__)
+/// ... or two of bf16 at once, the channels of even places and those of odd ones: each is one
+/// instruction away from what lies in memory, and none of them takes channels across the vector.
+struct EvenAndOdd {
+  using Element = uint16_t;
+  static constexpr int kVectors = 2;
+  using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
+  [[gnu::always_inline]] static void read(const Element *from, Vector (&to)[2]) {
+    Bits pairs;
+    __builtin_memcpy(&pairs, from, sizeof pairs);
+    to[0] = __builtin_bit_cast(Vector, pairs << 16);
+    to[1] = __builtin_bit_cast(Vector, pairs & 0xffff0000u);
+  }
+  [[gnu::always_inline]] static void readWeights(const float *from, Vector (&to)[2]) {
+    Vector low = load(from), high = load(from + kWidth);
+    to[0] = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26,
+                                    28, 30);
+    to[1] = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+                                    29, 31);
+  }
+  [[gnu::always_inline]] static void putInOrder(Vector (&sums)[2]) {
+    Vector even = sums[0], odd = sums[1];
+    sums[0] =
+        __builtin_shufflevector(even, odd, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    sums[1] = __builtin_shufflevector(even, odd, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                      30, 15, 31);
+  }
+};
+#endif
+
+/// What lies beside a line.
+alignas(64) constexpr float kBeside[2 * kWidth] = {};
+
+/// Some channels of `pixels` pixels side by side, from pixel x on. What taps find beside the line
+/// is zero, which changes no sum: weights are finite.
+template <typename Channels, int columns, int stride, int pixels, bool isInside>
+[[gnu::always_inline]] inline void depthwiseTile(const DepthwiseSpan &span, int64_t x,
+                                                 int64_t channel) {
+  using Element = typename Channels::Element;
+  constexpr int kInputs = (pixels - 1) * stride + columns, kVectors = Channels::kVectors;
+  const int64_t first = span.first + x * stride, step = span.step, pitch = span.pitch;
+  Vector sums[pixels][kVectors] = {};
+#pragma clang loop unroll(disable)
+  for (int64_t i = 0; i < span.lines; ++i) {
+    const Element *line = lineOf<Element>(span, i) + channel;
+    Vector weights[columns][kVectors];
 #pragma unroll
     for (int k = 0; k < columns; ++k)
+      Channels::readWeights(span.weights[i] + k * pitch + channel, weights[k]);
 #pragma unroll
-      for (int p = 0; p < pixels; ++p)
-        sums[p][0] += input[p * stride + k] * weights.of[i][k];
-  }
-  storeSums(sums, span, x, channel);
-}
-
-/// Calls `compute` with each vector of channels.
-template <typename F> [[gnu::always_inline]] inline void forVectors(int64_t channels, F &&compute) {
-  int64_t channel = 0;
-  for (; channel + kWidth <= channels; channel += kWidth)
-    compute(channel);
-  // The last ones again, with some before them: nothing is accumulated in the result.
-  if (channel < channels)
-    compute(channels - kWidth);
-}
-
-/// A kernel of a fixed size.
-template <typename Element, int lines, int columns, int stride> void depthwiseSpan(const DepthwiseSpan &given) {
-  constexpr int kPixels = 4;
-  const DepthwiseSpan span = given;
-  using Weights = DepthwiseWeights<lines, columns>;
-  const Element *line[lines];
+    for (int n = 0; n < kInputs; ++n) {
+      const Element *from = line + (first + n) * step;
+      if constexpr (!isInside)
+        from = first + n >= 0 && first + n < span.width
+                   ? from
+                   : reinterpret_cast<const Element *>(kBeside);
+      Vector input[kVectors];
+      Channels::read(from, input);
+      // In the order of taps for each pixel, since inputs are in the order of columns.
 #pragma unroll
-  for (int i = 0; i < lines; ++i)
-    line[i] = lineOf<Element>(span, i);
-  // With all their channels, as memory has them: a vector of channels along a long line would touch a part of every pixel, which no
-  // prefetcher follows.
-  int64_t x = 0;
-  if (span.pixels > kMostShortPixels)
-    for (; x + kPixels <= span.pixels; x += kPixels)
-      forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
-        depthwiseTile<lines, columns, stride, kPixels, Element>(Weights(span, channel), line, span, x, channel);
-      });
-  forVectors(span.channels, [&](int64_t channel) __attribute__((always_inline)) {
-    const Weights weights(span, channel);
-    int64_t at = x;
-    for (; at + kPixels <= span.pixels; at += kPixels)
-      depthwiseTile<lines, columns, stride, kPixels, Element>(weights, line, span, at, channel);
-    for (; at < span.pixels; ++at)
-      depthwiseTile<lines, columns, stride, 1, Element>(weights, line, span, at, channel);
-  });
-}
-
-/// Pixels side by side, each a step from the one before, of kernels with so many columns and any number of
-/// lines: what they share of a line is loaded once.
-template <typename Element, int columns, int pixels>
-inline void depthwiseColumns(const DepthwiseSpan &span, int64_t x, int64_t channel) {
-  constexpr int kInputs = pixels - 1 + columns;
-  Vector sums[pixels][1] = {};
-  const int64_t step = span.step, pitch = span.pitch;
-  for (int64_t i = 0; i < span.lines; ++i) {
-    const Element *from = lineOf<Element>(span, i) + x * span.stride + channel;
-    const float *weights = span.weights[i] + channel;
-    Vector input[kInputs];
+      for (int k = 0; k < columns; ++k)
+        if (n >= k && (n - k) % stride == 0 && (n - k) / stride < pixels)
 #pragma unroll
-    for (int n = 0; n < kInputs; ++n)
-      input[n] = loadChannels(from + n * step);
-#pragma unroll
-    for (int k = 0; k < columns; ++k) {
-      Vector weight = load(weights + k * pitch);
-#pragma unroll
-      for (int p = 0; p < pixels; ++p)
-        sums[p][0] += input[p + k] * weight;
+          for (int v = 0; v < kVectors; ++v)
+            sums[(n - k) / stride][v] += input[v] * weights[k][v];
     }
   }
+#pragma unroll
+  for (int p = 0; p < pixels; ++p)
+    Channels::putInOrder(sums[p]);
   storeSums(sums, span, x, channel);
+}
+
+/// Most pixels that are computed side by side, and fewer of them. Lines of most networks for images
+/// are multiples of seven.
+constexpr int kManyPixels = 7, kSomePixels = 4;
+
+template <typename Channels, int columns, int stride>
+[[gnu::always_inline]] inline void depthwisePixels(const DepthwiseSpan &span, int64_t x,
+                                                   int64_t count, int64_t channel) {
+  if (count == 1)
+    return depthwiseTile<Channels, columns, stride, 1, false>(span, x, channel);
+  if (count == kSomePixels)
+    return depthwiseTile<Channels, columns, stride, kSomePixels, false>(span, x, channel);
+  int64_t first = span.first + x * stride;
+  if (first >= 0 && first + (kManyPixels - 1) * stride + columns <= span.width)
+    return depthwiseTile<Channels, columns, stride, kManyPixels, true>(span, x, channel);
+  depthwiseTile<Channels, columns, stride, kManyPixels, false>(span, x, channel);
+}
+
+/// Some pixels with all their channels.
+template <typename Element, int columns, int stride>
+void depthwiseStep(const DepthwiseSpan &span, int64_t x, int64_t count, int64_t channel,
+                   int64_t end) {
+  // The last vectors again, with some channels before them: nothing is accumulated in the result.
+#if defined(__AVX512F__)
+  constexpr int kPair = 2 * kWidth;
+  if constexpr (sizeof(Element) == sizeof(uint16_t)) {
+    for (; channel + kPair <= end; channel += kPair)
+      depthwisePixels<EvenAndOdd, columns, stride>(span, x, count, channel);
+    if (channel + kWidth < end && end >= kPair) {
+      depthwisePixels<EvenAndOdd, columns, stride>(span, x, count, end - kPair);
+      return;
+    }
+  }
+#endif
+  for (; channel + kWidth <= end; channel += kWidth)
+    depthwisePixels<OneVector<Element>, columns, stride>(span, x, count, channel);
+  if (channel < end)
+    depthwisePixels<OneVector<Element>, columns, stride>(span, x, count, end - kWidth);
+}
+
+/// Calls `compute` with the pixels of a line, some at a time; some of the last ones are computed
+/// twice where that takes less time than one by one.
+template <typename F> [[gnu::always_inline]] inline void forPixels(int64_t pixels, F &&compute) {
+  int64_t x = 0;
+  while (x < pixels) {
+    int64_t left = pixels - x;
+    bool areFew = left <= kSomePixels || left == 2 * kSomePixels || pixels < kManyPixels;
+    int64_t count = pixels < kSomePixels ? 1 : areFew ? kSomePixels : kManyPixels;
+    int64_t at = x + count <= pixels ? x : pixels - count;
+    compute(at, count);
+    x = at + count;
+  }
+}
+
+/// A line of a kernel with so many columns and any number of lines.
+template <typename Element, int columns, int stride>
+void depthwiseSpan(const DepthwiseSpan &given) {
+  const DepthwiseSpan span = given;
+  // With all their channels, as memory has them: a vector of channels along a long line would touch
+  // a part of every pixel, which no prefetcher follows.
+  int64_t block =
+      span.pixels > kMostShortPixels || span.channels < 4 * kWidth ? span.channels : 2 * kWidth;
+  for (int64_t channel = 0; channel < span.channels; channel += block) {
+    int64_t end = channel + 2 * block <= span.channels ? channel + block : span.channels;
+    forPixels(span.pixels, [&](int64_t x, int64_t count) {
+      depthwiseStep<Element, columns, stride>(span, x, count, channel, end);
+    });
+    if (end == span.channels)
+      break;
+  }
 }
 
 /// Some pixels side by side, some vectors of channels side by side: sums that do not wait for each other.
@@ -168,28 +228,13 @@ inline int64_t depthwiseChannels(const DepthwiseSpan &span, int64_t x) {
   return channel;
 }
 
-/// The same where pixels share what they read.
-template <typename Element, int columns, int pixels>
-inline int64_t depthwiseSide(const DepthwiseSpan &span, int64_t x) {
-  int64_t channel = 0;
-  for (; channel + kWidth <= span.channels; channel += kWidth)
-    depthwiseColumns<Element, columns, pixels>(span, x, channel);
-  return channel;
-}
-
 /// Any kernel and any number of channels.
 template <typename Element> void depthwiseAny(const DepthwiseSpan &given) {
-  constexpr int kMostPixels = 8, kSomePixels = 4, kVectors = 4;
+  constexpr int kMostPixels = 8, kVectors = 4;
   const DepthwiseSpan span = given;
   int64_t x = 0, left = 0;
-  bool isDense = span.step == span.stride;
   for (; x + kMostPixels <= span.pixels; x += kMostPixels)
-    if (isDense && span.columns == 5)
-      left = depthwiseSide<Element, 5, kMostPixels>(span, x);
-    else if (isDense && span.columns == 7)
-      left = depthwiseSide<Element, 7, kMostPixels>(span, x);
-    else
-      left = depthwiseChannels<Element, kMostPixels, 1>(span, x);
+    left = depthwiseChannels<Element, kMostPixels, 1>(span, x);
   for (; x + kSomePixels <= span.pixels; x += kSomePixels)
     left = depthwiseChannels<Element, kSomePixels, 1>(span, x);
   for (; x < span.pixels; ++x)

@@ -82,11 +82,61 @@ template <int rows, int vectors>
   }
 }
 
+/// What hidden layers do most, row by row, so that the first rows leave the registers while the
+/// last ones are computed: a factor, an addend and limits from zero on. False where nothing was
+/// done: it was something else.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline bool putLimited(const Vector (&sums)[rows][vectors],
+                                              const Finish &finish, int64_t row, int64_t column,
+                                              int64_t count, float *c, int64_t ldc) {
+  if (!finish.isJoined || !finish.isPositive || finish.rows || count != kWidth)
+    return false;
+  const Vector high = splat(finish.hasHigh ? finish.high : __builtin_inff());
+  Vector factor[vectors], addend[vectors];
+#pragma unroll
+  for (int j = 0; j < vectors; ++j) {
+    factor[j] = load(finish.factors[0] + column + j * kWidth);
+    addend[j] = load(finish.addends + column + j * kWidth);
+  }
+  auto limited = [&](int i, int j) __attribute__((always_inline)) {
+    Vector value = positive(multiplyAdd(sums[i][j], factor[j], addend[j]));
+    return high < value ? high : value;
+  };
+  if (!finish.narrow) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        store(c + i * ldc + j * kWidth, limited(i, j));
+    return true;
+  }
+#if defined(__AVX512BF16__)
+  DenormalNumbers found;
+  uint16_t *to = finish.narrow + row * finish.narrowStride + column;
+#pragma unroll
+  for (int i = 0; i < rows; ++i) {
+    Vector values[vectors];
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      values[j] = limited(i, j);
+      found.lookAt(values[j]);
+    }
+    storeNormal(to + i * finish.narrowStride, values);
+  }
+  // Rows that had one are put again, as it has to be.
+  return !found.any();
+#else
+  return false;
+#endif
+}
+
 /// Finishes sums where there is something to do, and puts them where they belong: rows of `c` are `ldc` apart.
 template <int rows, int vectors>
 [[gnu::always_inline]] inline void putSums(Vector (&sums)[rows][vectors], const Finish *finish, int64_t row, int64_t column, int64_t count,
                                            float *c, int64_t ldc) {
   if (finish) {
+    if (putLimited(sums, *finish, row, column, count, c, ldc))
+      return;
     finishSums(sums, *finish, row, column, count);
     if (finish->narrow)
       return storeRounded(sums, finish->narrow + row * finish->narrowStride + column, finish->narrowStride, count);

@@ -23,8 +23,9 @@ struct FinishOperands {
       : first(columns), second(columns), addends(columns), rows(rowCount * columns), narrow(static_cast<size_t>(rowCount * columns)),
         columns(columns) {
     first.fill(5), second.fill(6), addends.fill(7), rows.fill(8);
-    for (int64_t i = 3; i < columns; i += 17)
-      first[i] *= 1e-38f; // What is denormal is rounded as well.
+    for (int64_t i = 3; i < columns;
+         i += 17) // What is denormal is rounded as well, with steps that are joined too.
+      first[i] *= 1e-38f, second[i] *= 1e-38f, addends[i] = 0;
   }
 
   /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16, a factor and an addend

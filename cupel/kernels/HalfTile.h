@@ -46,50 +46,56 @@ inline void addHalfTap(Vector (&sums)[rows][vectors ? vectors : 1], HalfVector (
 template <int rows, int vectors> void computeHalfTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
   const int64_t count = tile.ragged ? tile.ragged : kWidth / 2; // Of the half: behind that lies what others wrote.
-  Vector sums[rows][vectors ? vectors : 1];
-  HalfVector halves[rows];
-#pragma unroll
-  for (int i = 0; i < rows; ++i) {
-    const float *c = tile.c + i * tile.ldc;
-#pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      sums[i][j] = tile.accumulate ? load(c + j * kWidth) : Vector{};
-    halves[i] = tile.accumulate ? loadHalfPart(c + vectors * kWidth, count) : HalfVector{};
-  }
   const char *next = tile.next;
-  for (int64_t tap = 0; tap < tile.taps; ++tap) {
-    const float *left[rows];
+#pragma clang loop unroll(disable)
+  for (int64_t below = 0; below < tile.below; ++below) {
+    Vector sums[rows][vectors ? vectors : 1];
+    HalfVector halves[rows];
+    float *first = tile.c + below * rows * tile.ldc;
 #pragma unroll
-    for (int i = 0; i < rows; ++i)
-      left[i] = tile.rows[tap * tile.rowsPerTap + i] + tile.offset;
-    const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
-    if (tile.nextStep) {
-      addHalfTap<rows, vectors, true>(sums, halves, left, right, tile.bStride, tile.depth, next, tile.nextStep);
-      next += tile.nextStep * tile.depth;
-    } else {
-      addHalfTap<rows, vectors, false>(sums, halves, left, right, tile.bStride, tile.depth, nullptr, 0);
+    for (int i = 0; i < rows; ++i) {
+      const float *c = first + i * tile.ldc;
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = tile.accumulate ? load(c + j * kWidth) : Vector{};
+      halves[i] = tile.accumulate ? loadHalfPart(c + vectors * kWidth, count) : HalfVector{};
     }
-  }
-  if (tile.bias) {
-#pragma unroll
-    for (int j = 0; j < vectors; ++j) {
-      Vector bias = load(tile.bias + j * kWidth);
+    for (int64_t tap = 0; tap < tile.taps; ++tap) {
+      const float *left[rows];
 #pragma unroll
       for (int i = 0; i < rows; ++i)
-        sums[i][j] = sums[i][j] + bias;
+        left[i] = tile.rows[tap * tile.rowsPerTap + below * rows + i] + tile.offset;
+      const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
+      if (tile.nextStep) {
+        addHalfTap<rows, vectors, true>(sums, halves, left, right, tile.bStride, tile.depth, next,
+                                        tile.nextStep);
+        next += tile.nextStep * tile.depth;
+      } else {
+        addHalfTap<rows, vectors, false>(sums, halves, left, right, tile.bStride, tile.depth,
+                                         nullptr, 0);
+      }
     }
-    HalfVector bias = loadHalfPart(tile.bias + vectors * kWidth, count);
+    if (tile.bias) {
 #pragma unroll
-    for (int i = 0; i < rows; ++i)
-      halves[i] = halves[i] + bias;
-  }
+      for (int j = 0; j < vectors; ++j) {
+        Vector bias = load(tile.bias + j * kWidth);
 #pragma unroll
-  for (int i = 0; i < rows; ++i) {
-    float *c = tile.c + i * tile.ldc;
+        for (int i = 0; i < rows; ++i)
+          sums[i][j] = sums[i][j] + bias;
+      }
+      HalfVector bias = loadHalfPart(tile.bias + vectors * kWidth, count);
 #pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      store(c + j * kWidth, sums[i][j]);
-    storePart(c + vectors * kWidth, halves[i], count);
+      for (int i = 0; i < rows; ++i)
+        halves[i] = halves[i] + bias;
+    }
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+      float *c = first + i * tile.ldc;
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        store(c + j * kWidth, sums[i][j]);
+      storePart(c + vectors * kWidth, halves[i], count);
+    }
   }
 }
 #endif

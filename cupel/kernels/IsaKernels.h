@@ -37,17 +37,13 @@ void multiplyAddIntegers(const int32_t *a, const int32_t *b, int64_t n, int32_t 
                                    static_cast<uint32_t>(a[i]) * static_cast<uint32_t>(b[i]));
 }
 
-template <typename Element, int lines> constexpr void addSpans(KernelTable::DepthwiseTable &table) {
-  table[lines - 1][1][0] = depthwiseSpan<Element, lines, 2, 1>;
-  table[lines - 1][1][1] = depthwiseSpan<Element, lines, 2, 2>;
-  table[lines - 1][2][0] = depthwiseSpan<Element, lines, 3, 1>;
-  table[lines - 1][2][1] = depthwiseSpan<Element, lines, 3, 2>;
-}
-
 template <typename Element> constexpr void addDepthwise(KernelTable &table, int which) {
-  addSpans<Element, 1>(table.depthwiseSmall[which]);
-  addSpans<Element, 2>(table.depthwiseSmall[which]);
-  addSpans<Element, 3>(table.depthwiseSmall[which]);
+  auto &lines = table.depthwiseLine[which];
+  lines[0][0] = depthwiseSpan<Element, 3, 1>;
+  lines[0][1] = depthwiseSpan<Element, 3, 2>;
+  lines[1][0] = depthwiseSpan<Element, 5, 1>;
+  lines[1][1] = depthwiseSpan<Element, 5, 2>;
+  lines[2][0] = depthwiseSpan<Element, 7, 1>;
   table.depthwise[which] = depthwiseAny<Element>;
 }
 
@@ -106,9 +102,12 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldLines[0] = foldLines<WindowFold::Max>;
   table.foldLines[1] = foldLines<WindowFold::Min>;
   table.foldLines[2] = foldLines<WindowFold::Sum>;
+  addTinyProducts<1>(table);
   table.floatKeys = floatKeys;
   table.keepLeast[0] = keepLeast<false>;
   table.keepLeast[1] = keepLeast<true>;
+  table.leastOfLines[0] = leastOfLines<false>;
+  table.leastOfLines[1] = leastOfLines<true>;
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;

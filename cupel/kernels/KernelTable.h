@@ -10,8 +10,8 @@
 
 namespace cupel::kernels {
 
-/// A tile of C: `rows` x `vectors` are the function's own. C is row-major, B a panel of packed
-/// columns: element (k, j) at b[k * bStride + j].
+/// A tile of C, or some below each other: `rows` x `vectors` are the function's own. C is
+/// row-major, B a panel of packed columns: element (k, j) at b[k * bStride + j].
 struct Tile {
   const float *const *rows; // [tap][row]: `rowsPerTap` apart.
   int64_t rowsPerTap;
@@ -31,6 +31,7 @@ struct Tile {
   bool accumulate;   // C goes on from what it holds.
   const char *next;  // What will be needed soon: brought into the cache by the way, `nextStep`
   int64_t nextStep;  // bytes for each step of the depth.
+  int64_t below = 1; // So many tiles, each with the rows behind those of the one before.
 };
 using TileFunction = void (*)(const Tile &);
 
@@ -104,6 +105,9 @@ struct DepthwiseSpan {
   const float *bias;    // Or null, as a tile's.
   const Finish *finish; // The same.
   int64_t row, column;  // Of c's first element, for `finish`.
+  /// Of whole lines: `line` is where lines of the image begin, which have `width` pixels, and the
+  /// first tap of the first pixel is at `first`, which may lie outside.
+  int64_t first = 0, width = 0;
 };
 using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 
@@ -172,6 +176,25 @@ struct FloatOrder {
   uint32_t nan;          // The key of NaN.
 };
 
+/// Products so small that their sums are scalars: matrices of any steps, in floats, `count` of them
+/// one after the other.
+struct TinyProducts {
+  int64_t count, rows, columns, depth;
+  const float *a, *b;
+  float *c;
+  int64_t aRow, aColumn, aNext; // Steps to the next row, column and matrix.
+  int64_t bRow, bColumn, bNext;
+  int64_t cRow, cNext;
+};
+constexpr int64_t kMostTinyDepth = 4;
+
+/// What is first in a line by its key.
+struct LeastKey {
+  uint32_t key;
+  uint32_t place;
+  uint32_t greatest; // Of all keys of the line.
+};
+
 /// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
 struct ByteTaps {
   const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
@@ -188,10 +211,10 @@ struct ByteTaps {
   const int32_t *pairs = nullptr;
 };
 
-constexpr int kMostDepthwiseLines = 3;
-constexpr int kMostDepthwiseColumns = 3;
+constexpr int kDepthwiseColumns = 3; // 3, 5 and 7.
 constexpr int kMostDepthwiseStride = 2;
-/// Pixels of a line along which small kernels keep the weights of a vector of channels; of longer ones they go from pixel to pixel.
+/// Pixels of a line along which a few channels are computed before the next ones; of longer ones
+/// all, as memory has them.
 constexpr int kMostShortPixels = 16;
 
 struct KernelTable {
@@ -244,10 +267,12 @@ struct KernelTable {
                           int64_t k, int64_t n, float *y);
   void (*vectorTimesColumns)(const float *x, const float *b, int64_t columnStride, int64_t k,
                              int64_t n, float *y);
-  /// [lines - 1][columns - 1][stride in pixels - 1], for at least a vector of channels, or null; and
-  /// for any kernel. Of images in f32, and in bf16.
-  using DepthwiseTable = DepthwiseFunction[kMostDepthwiseLines][kMostDepthwiseColumns][kMostDepthwiseStride];
-  DepthwiseTable depthwiseSmall[2];
+  /// [depth - 1].
+  void (*tinyProducts[kMostTinyDepth])(const TinyProducts &);
+  /// [(columns - 3) / 2][stride in pixels - 1], for whole lines of the result, at least a vector of
+  /// channels and weights that are finite, or null; and for any kernel. Of images in f32, and in
+  /// bf16.
+  DepthwiseFunction depthwiseLine[2][kDepthwiseColumns][kMostDepthwiseStride];
   DepthwiseFunction depthwise[2];
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
@@ -261,6 +286,10 @@ struct KernelTable {
   void (*floatKeys)(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);
   /// least[i] = keys[i] and places[i] = place where keys[i] is less; [1]: or equal.
   void (*keepLeast[2])(const uint32_t *keys, int64_t count, uint32_t place, uint32_t *least, uint32_t *places);
+  /// The first of the least in each of the lines, `count` floats each, which follow one another;
+  /// [1]: the last of them.
+  void (*leastOfLines[2])(const uint32_t *bits, int64_t lines, int64_t count,
+                          const FloatOrder &order, LeastKey *found);
   /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
   void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
   /// The sum of bytes; [1]: that have a sign, each greater by 128.

@@ -12,4 +12,9 @@ void keepLeast(const uint32_t *keys, int64_t count, uint32_t place, bool isLast,
   currentKernels().keepLeast[isLast](keys, count, place, least, places);
 }
 
+void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const FloatOrder &order,
+                  bool isLast, LeastKey *found) {
+  currentKernels().leastOfLines[isLast](bits, lines, count, order, found);
+}
+
 } // namespace cupel::kernels

@@ -51,5 +51,38 @@ TEST_P(KeysTest, FloatsHaveTheOrderOfTheirKeys) {
   EXPECT_LT(keys[3], keys[4]);
 }
 
+TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryLine) {
+  for (int64_t count : {1, 3, 16, 17, 64, 255, 256, 257, 700}) {
+    constexpr int64_t kLines = 9;
+    std::vector<float> floats(size_t(kLines * count));
+    for (size_t i = 0; i < floats.size(); ++i)
+      floats[i] = float(int((i * 7919) % 23) - 11); // Equal ones in all lines that are long enough.
+    if (count > 2)
+      floats[size_t(4 * count + 1)] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<uint32_t> bits, keys(floats.size());
+    for (float one : floats)
+      bits.push_back(std::bit_cast<uint32_t>(one));
+    for (uint32_t flip : {0u, ~0u}) {
+      FloatOrder order{0x7f800000, 0x80000000, flip, ~0u};
+      floatKeys(bits.data(), int64_t(bits.size()), order, keys.data());
+      for (bool isLast : {false, true}) {
+        std::vector<LeastKey> found(kLines);
+        leastOfLines(bits.data(), kLines, count, order, isLast, found.data());
+        for (int64_t line = 0; line < kLines; ++line) {
+          const uint32_t *of = keys.data() + line * count;
+          uint32_t place = 0, greatest = of[0];
+          for (uint32_t i = 1; i < uint32_t(count); ++i) {
+            place = of[i] < of[place] || (isLast && of[i] == of[place]) ? i : place;
+            greatest = std::max(greatest, of[i]);
+          }
+          EXPECT_EQ(found[size_t(line)].place, place) << count << ", " << line << ", " << isLast;
+          EXPECT_EQ(found[size_t(line)].key, of[place]);
+          EXPECT_EQ(found[size_t(line)].greatest, greatest);
+        }
+      }
+    }
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

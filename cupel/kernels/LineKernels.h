@@ -83,5 +83,42 @@ void floatKeys(const uint32_t *bits, int64_t count, const FloatOrder &order, uin
   }
 }
 
+/// Where `key` is in `keys`, which have it. Without an early end, so that compilers make vectors of
+/// it.
+template <bool isLast> uint32_t placeOf(uint32_t key, const uint32_t *keys, int64_t count) {
+  auto all = static_cast<uint32_t>(count);
+  uint32_t place = isLast ? 0 : all;
+  for (uint32_t i = 0; i < all; ++i) {
+    uint32_t here = keys[i] == key ? i : isLast ? 0 : all;
+    place = (isLast ? here > place : here < place) ? here : place;
+  }
+  return place;
+}
+
+template <bool isLast>
+void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const FloatOrder &order,
+                  LeastKey *found) {
+  constexpr int64_t kChunk = 256;
+  uint32_t keys[kChunk];
+  for (int64_t line = 0; line < lines; ++line, bits += count) {
+    LeastKey best = {};
+    for (int64_t begin = 0; begin < count; begin += kChunk) {
+      int64_t many = count - begin < kChunk ? count - begin : kChunk;
+      floatKeys(bits + begin, many, order, keys);
+      uint32_t least = keys[0], greatest = keys[0];
+      for (int64_t i = 1; i < many; ++i) {
+        least = keys[i] < least ? keys[i] : least;
+        greatest = keys[i] > greatest ? keys[i] : greatest;
+      }
+      best.greatest = best.greatest > greatest ? best.greatest : greatest;
+      if (begin > 0 && !(isLast ? least <= best.key : least < best.key))
+        continue;
+      best.key = least;
+      best.place = static_cast<uint32_t>(begin) + placeOf<isLast>(least, keys, many);
+    }
+    found[line] = best;
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

@@ -81,6 +81,10 @@ struct TileKernels {
   }
 
   int64_t mostRows() const { return *std::max_element(rows, rows + kMostTileVectors); }
+  /// Whether the last vector of a panel is no more than half filled, and there are tiles for that.
+  bool hasHalves(const PanelCut &cut, int64_t panel) const {
+    return halves && 2 * (cut.widthOf(panel) - cut.columnsOf(panel)) >= cut.width;
+  }
 };
 
 /// Matrix registers in use, until the end.
@@ -145,13 +149,14 @@ struct PanelSums {
   float *at(int64_t row) const { return isOneTile ? c : c + row * ldc; }
 };
 
-/// The tiles of one panel for a chunk. `bias` is at the panel's first column, `end` what is done to sums in registers; `next` are
-/// the `nextBytes` of B that will be needed next. `finish` is called with the first row of each tile, where
-/// it lies and the number of rows.
+/// The tiles of one panel for a chunk. `bias` is at the panel's first column, `end` what is done to
+/// sums in registers; `next` are the `nextBytes` of B that will be needed next. If something is
+/// left to do, `finish` is called with the first row of each tile, where it lies and the number of
+/// rows.
 template <typename F>
 void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chunk, int64_t panel,
                    const PanelSums &sums, const float *bias, const Finish *end, const float *next,
-                   int64_t nextBytes, F &&finish) {
+                   int64_t nextBytes, bool isLeft, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
   tile.rowsPerTap = work.rowCount;
@@ -169,7 +174,11 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   tile.column = work.column + work.cut.columnOf(panel);
   tile.accumulate = !chunk.isFirst;
   tile.ragged = work.cut.columnsOf(panel) % work.cut.width;
-  int64_t most = kernels.rows[vectors - 1];
+  bool hasHalves = !tile.finish && kernels.hasHalves(work.cut, panel);
+  // Halves by themselves wait for their loads: pointers to more rows than that are loaded as well.
+  constexpr int64_t kRowsOfHalves = 8;
+  int64_t most = hasHalves && vectors == 1 ? std::min<int64_t>(kRowsOfHalves, kernels.rows[0])
+                                           : kernels.rows[vectors - 1];
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
   tile.nextStep = nextBytes / std::max<int64_t>(1, tiles * chunk.taps * chunk.depth);
@@ -178,12 +187,17 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   TileTaps used;
   if (work.zeros)
     used = {frame.take<const float *>(chunk.taps * most), frame.take<int32_t>(chunk.taps)};
-  int64_t empty = width - work.cut.columnsOf(panel);
-  const TileFunction *functions = (kernels.halves && !tile.finish && 2 * empty >= work.cut.width ? kernels.halves : kernels.functions)[vectors - 1];
+  const TileFunction *functions = (hasHalves ? kernels.halves : kernels.functions)[vectors - 1];
   // Tiles of nearly the same number of rows, the larger ones first.
   int64_t fewest = work.rowCount / std::max<int64_t>(1, tiles), larger = work.rowCount - fewest * tiles, begin = 0;
-  for (int64_t i = 0; i < tiles; ++i) {
-    int64_t after = kernels.block ? std::min(work.rowCount, begin + most) : begin + fewest + (i < larger);
+  // Those that are alike are computed in one go, where nothing is done between them.
+  bool areKept = !sums.isOneTile || (tile.finish && tile.finish->narrow);
+  bool areTogether = areKept && !work.zeros && !kernels.block && !isLeft;
+  for (int64_t i = 0; i < tiles; i += tile.below) {
+    tile.below = !areTogether ? 1 : i < larger ? larger - i : tiles - i;
+    int64_t size = fewest + (i < larger);
+    int64_t after =
+        kernels.block ? std::min(work.rowCount, begin + most) : begin + size * tile.below;
     tile.rows = rows + begin;
     tile.row = work.row + begin;
     tile.c = sums.at(begin);
@@ -192,9 +206,10 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     if (kernels.block)
       kernels.block(tile, after - begin, vectors, use.setup);
     else
-      functions[after - begin - 1](tile);
-    finish(begin, tile.c, after - begin);
-    tile.next += tile.nextStep * chunk.taps * chunk.depth;
+      functions[size - 1](tile);
+    if (isLeft)
+      finish(begin, tile.c, after - begin);
+    tile.next += tile.nextStep * chunk.taps * chunk.depth * tile.below;
     begin = after;
   }
 }
@@ -311,14 +326,16 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     bool isLast = isRagged && panel == lastPanel, isAside = isLast && work.c;
-    bool inRegisters = !tiles.block; // Matrix registers do nothing but products.
+    // Matrix registers do nothing but products, and neither do tiles with half vectors, which save
+    // more than that costs where the depth is long.
+    constexpr int64_t kShortDepth = 32;
+    bool inRegisters =
+        !tiles.block && (work.taps * work.depth < kShortDepth || !tiles.hasHalves(cut, panel));
     PanelSums sums{work.c ? work.c + column : kept + (isOneTile ? 0 : column - cut.columnOf(firstOfGroup)),
                    work.c ? work.ldc : keptStride, isOneTile};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
     bool isLeft = chunk.isLast && (terms || isAside || !inRegisters || work.epilogue->function);
     auto finish = [&](int64_t row, float *tile, int64_t rows) {
-      if (!isLeft)
-        return;
       if (terms)
         addTerms(terms + row, rows, tile, isAside ? lastWidth : sums.ldc, cut.columnsOf(panel));
       float *c = sums.at(row);
@@ -330,8 +347,8 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                               cut.columnsOf(panel));
     };
     multiplyPanel(use, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
-                  isLast ? lastBias : from(bias, column), inRegisters ? work.epilogue->finish : nullptr, next, nextBytes,
-                  finish);
+                  isLast ? lastBias : from(bias, column),
+                  inRegisters ? work.epilogue->finish : nullptr, next, nextBytes, isLeft, finish);
   };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
     int64_t end = std::min(first + group, work.endPanel);
@@ -377,16 +394,13 @@ void multiplyPlain(const KernelTable &kernels, const PlainRows &work) {
   }
 }
 
-bool keepsLines(const UnitGrid &grid, int threads, int64_t depth, int64_t columns) {
-  constexpr int64_t kMostFloats = int64_t{1} << 17;
-  return grid.rowParts >= threads && depth * columns <= kMostFloats;
-}
+/// Of a unit.
+constexpr int64_t kFewestRows = 24;
 
 UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
                    double nanoseconds) {
   // Long enough not to be felt, short enough that nobody waits long for the last one.
   constexpr double kUnitNanoseconds = 15'000;
-  constexpr int64_t kFewestRows = 24;
   UnitGrid grid{(rows + mostRows - 1) / mostRows, 1};
   if (threads == 1)
     return grid;
@@ -402,6 +416,19 @@ UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count
   if (grid.rowParts > threads)
     grid.rowParts = std::min(rows, (grid.rowParts + threads - 1) / threads * threads);
   return grid;
+}
+
+void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
+               int64_t columns) {
+  constexpr int64_t kMostFloats = int64_t{3} << 16;
+  if (threads == 1 || depth * columns > kMostFloats || rows < kFewestRows * threads)
+    return;
+  if (grid.rowParts < threads) {
+    grid.panelParts = std::clamp<int64_t>((grid.panelParts + threads - 1) / threads, 1,
+                                          std::max<int64_t>(1, panels));
+    grid.rowParts = threads;
+  }
+  grid.rowsFirst = true;
 }
 
 } // namespace cupel::kernels

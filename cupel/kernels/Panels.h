@@ -107,12 +107,13 @@ struct UnitGrid {
   int64_t panelPartOf(int64_t part) const { return rowsFirst ? part % panelParts : part / rowParts; }
 };
 
-/// Whether rows should come first: those of images, which are read next line by line. A thread that made some lines finds them in its own
-/// cache then, if the grid has parts for all threads and a core's cache holds all of B.
-bool keepsLines(const UnitGrid &grid, int threads, int64_t depth, int64_t columns);
-
 /// For `count` products that take `nanoseconds` together.
 UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
                    double nanoseconds);
+
+/// Puts rows first where they are those of images, which are read next line by line, and a core's
+/// cache holds all of B: a thread that made some lines finds them in its own cache then.
+void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
+               int64_t columns);
 
 } // namespace cupel::kernels

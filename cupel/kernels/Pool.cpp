@@ -24,6 +24,13 @@ int Pool::threadsFor(double nanoseconds) const {
   return static_cast<int>(std::min<double>(count, 1 + nanoseconds / (kWorthSharing / 2)));
 }
 
+bool Pool::isAtEdge(int64_t unit, int64_t units) const {
+  for (int i = 1; i < count; ++i)
+    if (int64_t begin = beginOfShare(units, count, i); unit == begin || unit == begin - 1)
+      return true;
+  return false;
+}
+
 void Pool::expectWork() const { expectBriefPieces(count); }
 
 void Pool::share(int64_t units, const std::function<void(int64_t)> &body) const {

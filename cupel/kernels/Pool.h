@@ -36,6 +36,10 @@ public:
   /// Work will come within microseconds: whoever would have to be woken for it wakes up.
   void expectWork() const;
 
+  /// Whether another thread will likely have the unit before or behind this one: what units share
+  /// lies in its cache then.
+  bool isAtEdge(int64_t unit, int64_t units) const;
+
   /// Threads that a call of this many nanoseconds in all will be offered.
   int threadsFor(double nanoseconds) const;
 

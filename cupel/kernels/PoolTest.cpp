@@ -76,4 +76,18 @@ TEST(PoolTest, ManyCallersDoNotMultiplyThreads) {
 }
 
 } // namespace
+TEST(PoolTest, EdgesAreWhereThreadsMeet) {
+  auto edges = [](int threads, int64_t units) {
+    std::vector<int64_t> found;
+    for (int64_t unit = 0; unit < units; ++unit)
+      if (Pool(threads).isAtEdge(unit, units))
+        found.push_back(unit);
+    return found;
+  };
+  EXPECT_EQ(edges(1, 8), std::vector<int64_t>());
+  EXPECT_EQ(edges(2, 8), (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(edges(2, 7), (std::vector<int64_t>{3, 4})); // The caller has the larger share.
+  EXPECT_EQ(edges(3, 9), (std::vector<int64_t>{2, 3, 5, 6}));
+}
+
 } // namespace cupel::kernels

@@ -209,10 +209,11 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
   UnitGrid grid = planUnits(one.rows, mostRows, one.cut.count, count, threads, nanoseconds);
+  if (one.isImage)
+    keepLines(grid, one.rows, one.cut.count, threads, one.depth, one.cut.columns);
   if (one.isRounded && grid.panelParts > 1 && count == 1)
     return multiplyRounded(kernels, one, pool);
   int64_t units = grid.count() * count, panels = one.cut.count;
-  grid.rowsFirst = one.isImage && keepsLines(grid, threads, one.depth, one.cut.columns);
   pool.parallelFor(
       units, nanoseconds / static_cast<double>(std::max<int64_t>(1, units)), [&](int64_t unit) {
         int64_t part = unit % grid.count();

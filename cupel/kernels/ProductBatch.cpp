@@ -170,6 +170,45 @@ void multiplySmall(const KernelTable &kernels, const ProductBatch &batch, const 
   }
 }
 
+/// Products whose sums are fewer than what would be done around a tile.
+bool isTiny(const ProductBatch &batch, const float *c, const Epilogue &epilogue) {
+  constexpr int64_t kMostSums = 64;
+  return isSmall(batch, c, epilogue) && !epilogue.function && !epilogue.finish && batch.depth > 0 &&
+         batch.depth <= kMostTinyDepth && batch.rows * batch.columns <= kMostSums &&
+         batch.rows * batch.columns * batch.depth <= kMostSums;
+}
+
+/// Products [first, end): those of the inmost dimension of the batch at once.
+void multiplyTiny(const KernelTable &kernels, const ProductBatch &batch, const Item &whole,
+                  int64_t ldc, int64_t first, int64_t end) {
+  int inmost = ProductBatch::kDimensions - 1;
+  while (inmost > 0 && batch.sizes[inmost] == 1)
+    --inmost;
+  for (int64_t i = first; i < end;) {
+    Item item = itemOf(batch, whole.a, whole.b, whole.c, i);
+    int64_t many = std::min(end - i, batch.sizes[inmost] - i % batch.sizes[inmost]);
+    kernels.tinyProducts[batch.depth - 1](
+        {many, batch.rows, batch.columns, batch.depth, item.a.data, item.b.data, item.c,
+         item.a.rowStride, item.a.columnStride, batch.aStrides[inmost], item.b.rowStride,
+         item.b.columnStride, batch.bStrides[inmost], ldc, batch.cStrides[inmost]});
+    i += many;
+  }
+}
+
+/// Many of them to a unit.
+void multiplyTinyBatch(const KernelTable &kernels, const ProductBatch &batch, const Item &whole,
+                       int64_t ldc, int64_t count, const Pool &pool) {
+  constexpr double kNanosecondsAround = 2, kNanosecondsPerSum = 0.2;
+  double one = kNanosecondsAround +
+               static_cast<double>(batch.rows * batch.columns * batch.depth) * kNanosecondsPerSum;
+  auto perUnit = static_cast<int64_t>(10'000 / one);
+  pool.parallelFor((count + perUnit - 1) / perUnit, one * static_cast<double>(perUnit),
+                   [&](int64_t unit) {
+                     multiplyTiny(kernels, batch, whole, ldc, unit * perUnit,
+                                  std::min(count, (unit + 1) * perUnit));
+                   });
+}
+
 /// Units are some products, or some columns of a product.
 void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
                      MatrixView b, float *c, int64_t count, double nanoseconds,
@@ -178,11 +217,22 @@ void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, Matr
   constexpr int64_t kFewestColumns = 256;
   int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds), 1,
                                       std::max<int64_t>(1, batch.columns / kFewestColumns));
-  pool.parallelFor(count * parts, nanoseconds / static_cast<double>(parts), [&](int64_t unit) {
-    int64_t part = unit % parts;
-    multiplyVector(kernels, batch, itemOf(batch, a, b, c, unit / parts),
-                   batch.columns * part / parts, batch.columns * (part + 1) / parts, epilogue);
-  });
+  // Of short ones some to a unit, so that taking a unit is not what takes the time.
+  int64_t perUnit =
+      parts > 1 ? 1
+                : std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
+                                      std::max<int64_t>(1, count / (4 * pool.threads())));
+  int64_t units = (count * parts + perUnit - 1) / perUnit;
+  pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit) / static_cast<double>(parts),
+                   [&](int64_t unit) {
+                     for (int64_t i = unit * perUnit;
+                          i < std::min(count * parts, (unit + 1) * perUnit); ++i) {
+                       int64_t part = i % parts;
+                       multiplyVector(kernels, batch, itemOf(batch, a, b, c, i / parts),
+                                      batch.columns * part / parts,
+                                      batch.columns * (part + 1) / parts, epilogue);
+                     }
+                   });
 }
 
 /// Floats of right sides that are packed at once, and what columns are cut into: a multiple of any
@@ -228,6 +278,10 @@ void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float 
     count *= size;
   const KernelTable &kernels = currentKernels();
   double work = static_cast<double>(batch.rows * batch.depth) * static_cast<double>(batch.columns);
+  if (isTiny(batch, c, epilogue)) {
+    multiplyTinyBatch(kernels, batch, {a, b, c, 0}, ldc, count, pool);
+    return;
+  }
   if (isVectorProduct(batch, b)) {
     multiplyVectors(kernels, batch, a, b, c, count, work / kVectorSpeed, epilogue, pool);
     return;

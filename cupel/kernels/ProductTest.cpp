@@ -181,7 +181,8 @@ TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
         FinishOperands operands(m, n);
         for (int64_t i = 0; i < m * n; i += 3)
           operands.rows[i] = -0.0f;
-        for (int which : {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111, 128, 140, 200}) {
+        for (int which :
+             {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111, 128, 136, 140, 168, 200, 232}) {
           Finish finish = operands.make(which);
           Epilogue epilogue;
           epilogue.finish = &finish;
@@ -330,6 +331,38 @@ TEST_P(ProductTest, ManySmallProducts) {
   batch.sizes = {1, 1, 2, 9};
   batch.rows = 5, batch.columns = 40, batch.depth = 12;
   checkBatch(batch, rowMajor(5, 12), rowMajor(12, 40, 1024 - 40), 2, /*hasBias=*/false);
+}
+
+TEST_P(ProductTest, ManyTinyProducts) {
+  for (int64_t m : {1, 2, 3, 4, 16})
+    for (int64_t n : {1, 3, 4, 15})
+      for (int64_t k : {1, 2, 3, 4, 5})
+        for (bool isInmost : {true, false}) {
+          ProductBatch batch;
+          batch.sizes = isInmost ? ProductBatch::Dimensions{1, 1, 3, 70}
+                                 : ProductBatch::Dimensions{1, 1, 70, 1};
+          batch.rows = m, batch.columns = n, batch.depth = k;
+          for (Lie la : {rowMajor(m, k, 2), columnMajor(m, k), broadcastRow(m, k)})
+            for (Lie lb :
+                 {rowMajor(k, n), columnMajor(k, n, 1), reversed(k, n), broadcastRow(k, n)})
+              checkBatch(batch, la, lb, 2, /*hasBias=*/false);
+        }
+}
+
+/// Those that have neighbours enough for tiles, and those that have not.
+TEST_P(ProductTest, BitsOfTinyProductsAreThoseOfTiles) {
+  constexpr int64_t kRows = 4, kDepth = 4, kColumns = 3, kWide = 40;
+  GuardedFloats a(kRows * kDepth), b(kDepth * kWide), narrow(kRows * kColumns), wide(kRows * kWide);
+  a.fill(1), b.fill(2);
+  ProductBatch batch;
+  batch.rows = kRows, batch.columns = kColumns, batch.depth = kDepth;
+  Pool pool(1);
+  multiplyBatch(batch, {a.data(), kDepth}, {b.data(), kWide}, narrow.data(), kColumns, {}, pool);
+  batch.columns = kWide;
+  multiplyBatch(batch, {a.data(), kDepth}, {b.data(), kWide}, wide.data(), kWide, {}, pool);
+  for (int64_t i = 0; i < kRows; ++i)
+    for (int64_t j = 0; j < kColumns; ++j)
+      EXPECT_EQ(narrow[i * kColumns + j], wide[i * kWide + j]) << i << ", " << j;
 }
 
 TEST_P(ProductTest, EpiloguesSeeSmallProductsOnce) {

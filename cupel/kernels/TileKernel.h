@@ -22,6 +22,8 @@ constexpr int kTileRows[kMostTileVectors] = {kWidth == 16 ? 16 : 8, kWidth == 16
 struct WholeStep {
   static constexpr int kParts = 1;
   static constexpr bool kHasFloats = true; // For sums.
+  static constexpr bool kReadsLeft = false; // `multiplyAddFrom` is there, and better where a number
+                                            // of the left side is needed once.
   static Vector left(Vector a, int) { return a; }
   static Vector right(Vector b, int) { return b; }
   static Vector add(Vector sum, Vector bias) { return sum + bias; }
@@ -41,6 +43,13 @@ struct PairStep : WholeStep {
     return __builtin_bit_cast(Vector, __builtin_ia32_dpbf16ps_512(__builtin_bit_cast(Sums, sum),
                                                                  __builtin_bit_cast(Pairs, a),
                                                                  __builtin_bit_cast(Pairs, b)));
+  }
+
+  /// The compiler knows no form of the instruction that reads one pair for all: it would load it
+  /// into a vector of its own, for which there are too few loads.
+  static constexpr bool kReadsLeft = true;
+  static void multiplyAddFrom(Vector &sum, const float *a, Vector b) {
+    asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
   }
 };
 #endif
@@ -140,6 +149,10 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
         b[j] = Step::right(load(right + j * kWidth), part);
 #pragma unroll
       for (int i = 0; i < rows; ++i) {
+        if constexpr (vectors == 1 && Step::kReadsLeft) {
+          Step::multiplyAddFrom(sums[i][0], left[i] + k, b[0]);
+          continue;
+        }
         Vector a = Step::left(splatFrom(left[i] + k), part);
 #pragma unroll
         for (int j = 0; j < vectors; ++j)
@@ -152,9 +165,10 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
 
 /// Results that are wider than caches, and what is added to them, arrive while the depth goes by: tiles touch a piece of each of some rows,
 /// which no prefetcher follows.
-template <int rows, int vectors> [[gnu::always_inline]] inline void fetchEnds(const Tile &tile) {
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void fetchEnds(const Tile &tile, const float *c, int64_t row) {
   if (tile.finish && tile.finish->narrow) {
-    const uint16_t *to = tile.finish->narrow + tile.row * tile.finish->narrowStride + tile.column;
+    const uint16_t *to = tile.finish->narrow + row * tile.finish->narrowStride + tile.column;
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
@@ -165,10 +179,10 @@ template <int rows, int vectors> [[gnu::always_inline]] inline void fetchEnds(co
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        fetchToWrite(tile.c + i * tile.ldc + j * kWidth);
+        fetchToWrite(c + i * tile.ldc + j * kWidth);
   }
   if (tile.finish && tile.finish->rows) {
-    const float *from = tile.finish->rows + tile.row * tile.finish->rowStride + tile.column;
+    const float *from = tile.finish->rows + row * tile.finish->rowStride + tile.column;
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
@@ -177,54 +191,68 @@ template <int rows, int vectors> [[gnu::always_inline]] inline void fetchEnds(co
   }
 }
 
+/// Tiles below each other. What lies between the multiplications of one and of the next must be few
+/// instructions: a processor looks a few hundred of them ahead, and multiplies nothing while there
+/// is no multiplication among these.
 template <typename Step, int rows, int vectors> void computeTile(const Tile &given) {
   const Tile tile = given; // A copy that stores cannot change.
   const int64_t count = tile.ragged ? tile.ragged : kWidth; // Of the last vectors.
   auto get = [&](const float *from, int j) __attribute__((always_inline)) {
     return j + 1 < vectors ? load(from + j * kWidth) : loadPart(from + j * kWidth, count);
   };
-  Vector sums[rows][vectors];
-  fetchEnds<rows, vectors>(tile);
-  if (tile.accumulate) {
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < vectors; ++j)
-        sums[i][j] = get(tile.c + i * tile.ldc, j);
-  } else {
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < vectors; ++j)
-        sums[i][j] = Vector{};
-  }
+  // Those of shallow tiles would not arrive in time.
+  constexpr int64_t kShallow = 48;
+  const bool fetches = tile.taps * tile.depth >= kShallow;
   const char *next = tile.next;
-  for (int64_t tap = 0; tap < tile.taps; ++tap) {
-    const float *left[rows];
+  float *c = tile.c;
+  int64_t row = tile.row;
+  const float *const *from = tile.rows;
+#pragma clang loop unroll(disable)
+  for (int64_t below = 0; below < tile.below;
+       ++below, c += rows * tile.ldc, row += rows, from += rows) {
+    Vector sums[rows][vectors];
+    if (fetches)
+      fetchEnds<rows, vectors>(tile, c, row);
+    if (tile.accumulate) {
 #pragma unroll
-    for (int i = 0; i < rows; ++i)
-      left[i] = tile.rows[tap * tile.rowsPerTap + i] + tile.offset;
-    const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
-    if (tile.nextStep) {
-      addTap<Step, rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next,
-                                        tile.nextStep);
-      next += tile.nextStep * tile.depth;
+      for (int i = 0; i < rows; ++i)
+#pragma unroll
+        for (int j = 0; j < vectors; ++j)
+          sums[i][j] = get(c + i * tile.ldc, j);
     } else {
-      addTap<Step, rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+#pragma unroll
+        for (int j = 0; j < vectors; ++j)
+          sums[i][j] = Vector{};
     }
-  }
-  if (tile.bias) {
-    Vector bias[vectors];
+    for (int64_t tap = 0; tap < tile.taps; ++tap) {
+      const float *left[rows];
 #pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      bias[j] = get(tile.bias, j);
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
+      for (int i = 0; i < rows; ++i)
+        left[i] = from[tap * tile.rowsPerTap + i] + tile.offset;
+      const float *right = tile.b + (tile.tapIndices ? tile.tapIndices[tap] * tile.tapStride : 0);
+      if (tile.nextStep) {
+        addTap<Step, rows, vectors, true>(sums, left, right, tile.bStride, tile.depth, next,
+                                          tile.nextStep);
+        next += tile.nextStep * tile.depth;
+      } else {
+        addTap<Step, rows, vectors, false>(sums, left, right, tile.bStride, tile.depth, nullptr, 0);
+      }
+    }
+    if (tile.bias) {
+      Vector bias[vectors];
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = Step::add(sums[i][j], bias[j]);
+        bias[j] = get(tile.bias, j);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+#pragma unroll
+        for (int j = 0; j < vectors; ++j)
+          sums[i][j] = Step::add(sums[i][j], bias[j]);
+    }
+    putSums(sums, Step::kHasFloats ? tile.finish : nullptr, row, tile.column, count, c, tile.ldc);
   }
-  putSums(sums, Step::kHasFloats ? tile.finish : nullptr, tile.row, tile.column, count, tile.c, tile.ldc);
 }
 
 } // namespace

@@ -87,5 +87,36 @@ void vectorTimesColumns(const float *x, const float *b, int64_t columnStride, in
     rowDotColumns<1>(x, b + j * columnStride, columnStride, k, y + j);
 }
 
+/// Elements are the chains of multiply-adds that tiles make (TileKernel.h).
+template <int depth> void tinyProducts(const TinyProducts &given) {
+  const TinyProducts work = given; // A copy that stores cannot change.
+  const float *a = work.a, *b = work.b;
+  float *c = work.c;
+  for (int64_t product = 0; product < work.count;
+       ++product, a += work.aNext, b += work.bNext, c += work.cNext)
+    for (int64_t i = 0; i < work.rows; ++i) {
+      float left[depth];
+#pragma unroll
+      for (int k = 0; k < depth; ++k)
+        left[k] = a[i * work.aRow + k * work.aColumn];
+#pragma clang loop vectorize(disable)
+      for (int64_t j = 0; j < work.columns; ++j) {
+        const float *right = b + j * work.bColumn;
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < depth; ++k)
+          sum = sum + left[k] * right[k * work.bRow];
+        c[i * work.cRow + j] = sum;
+      }
+    }
+}
+
+template <int depth> constexpr void addTinyProducts(KernelTable &table) {
+  if constexpr (depth <= kMostTinyDepth) {
+    table.tinyProducts[depth - 1] = tinyProducts<depth>;
+    addTinyProducts<depth + 1>(table);
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

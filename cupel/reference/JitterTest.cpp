@@ -175,6 +175,45 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   EXPECT_NE(sum({-116, 2, 3, 255}, bf16), sum({-116, 2, 3, 255}, {})) << "257 is no bf16";
 }
 
+TEST_F(JitterTest, PlacesThatAreCountedOnFromAWholeNumberStay) {
+  // Taps of an interpolation: a constant of equal numbers has one element in memory, and a
+  // transposed tensor others than in order.
+  auto text = [](const std::string &type) {
+    std::string all = "tensor<3x2x" + type + ">", turned = "tensor<2x3x" + type + ">";
+    return "func.func @main(%a: " + all +
+           ") -> tensor<2x3xi64> {\n"
+           "  %one = stablehlo.constant dense<1.0> : " +
+           turned +
+           "\n"
+           "  %0 = stablehlo.floor %a : " +
+           all +
+           "\n"
+           "  %1 = stablehlo.transpose %0, dims = [1, 0] : (" +
+           all + ") -> " + turned +
+           "\n"
+           "  %2 = stablehlo.add %1, %one : " +
+           turned +
+           "\n"
+           "  %3 = stablehlo.convert %2 : (" +
+           turned +
+           ") -> tensor<2x3xi64>\n"
+           "  return %3 : tensor<2x3xi64>\n}";
+  };
+  const Jitter f32{.products = 0x1p-23, .rest = 0x1p-23, .seed = 1};
+  const std::vector<double> expected = {2, 4, 6, 3, 5, 7};
+  EXPECT_EQ(evaluate(text("f32"), f32,
+                     {Tensor::of<DType::F32>({3, 2}, {1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f})}),
+            expected);
+  EXPECT_EQ(
+      evaluate(text("bf16"), f32,
+               {Tensor::of<DType::BF16>({3, 2}, {0x3fc0, 0x4020, 0x4060, 0x4090, 0x40b0, 0x40d0})}),
+      expected);
+  EXPECT_EQ(
+      evaluate(text("f16"), f32,
+               {Tensor::of<DType::F16>({3, 2}, {0x3e00, 0x4100, 0x4300, 0x4480, 0x4580, 0x4680})}),
+      expected);
+}
+
 TEST_F(JitterTest, LongSumsOfNarrowFloatsDoNotStandStill) {
   auto text = [](int terms) {
     std::string type = "tensor<" + std::to_string(terms) + "xbf16>";
@@ -219,7 +258,7 @@ func.func @main(%n: tensor<i32>) -> tensor<2xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %start = stablehlo.constant dense<1.0> : tensor<2xf32>
-  %x = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %x = stablehlo.constant dense<1.5> : tensor<2xf32>
   %r:2 = stablehlo.while(%i = %zero, %v = %start) : tensor<i32>, tensor<2xf32>
     cond {
       %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>

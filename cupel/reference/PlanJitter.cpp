@@ -94,23 +94,46 @@ static Status move(GridProcess &process, const Step &step, Value &value, double 
   return {};
 }
 
+/// Whether it holds for all elements; those that lie at one place (of a constant of equal numbers)
+/// are asked about once.
+template <typename T, typename Holds>
+static bool allOf(const Tensor &tensor, int64_t dimension, const std::byte *at, Holds holds) {
+  if (dimension == tensor.rank())
+    return holds(*reinterpret_cast<const T *>(at));
+  const int64_t step = tensor.strides()[dimension];
+  const int64_t size = tensor.dim(dimension), count = step == 0 ? std::min<int64_t>(size, 1) : size;
+  for (int64_t i = 0; i < count; ++i)
+    if (!allOf<T>(tensor, dimension + 1, at + i * step, holds))
+      return false;
+  return true;
+}
+
 /// Whether all elements are whole numbers of at most this size.
 static bool areWhole(const Value &value, double most) {
-  if (!value.isTensor() || !value.tensor().isContiguous())
+  if (!value.isTensor() || value.tensor().deferred())
     return false;
   const Tensor &tensor = value.tensor();
-  auto isWhole = [most](double x) { return std::fabs(x) <= most && x == std::trunc(x); };
-  auto all = [&]<typename T>(const T *from, auto toDouble) {
-    return std::all_of(from, from + tensor.size(), [&](T x) { return isWhole(toDouble(x)); });
+  auto all = [&]<typename T>(T, auto toDouble) {
+    auto isWhole = [&](T element) {
+      double x = toDouble(element);
+      return std::fabs(x) <= most && x == std::trunc(x);
+    };
+    if (!tensor.isContiguous())
+      return allOf<T>(tensor, 0, tensor.data(), isWhole);
+    const T *from = tensor.dataAs<T>();
+    return std::all_of(from, from + tensor.size(), isWhole);
   };
   switch (tensor.dtype()) {
   case tensor::DType::F32:
-    return all(tensor.dataAs<float>(), [](float x) { return double(x); });
+    return all(float(), [](float x) { return double(x); });
   case tensor::DType::F64:
-    return all(tensor.dataAs<double>(), [](double x) { return x; });
+    return all(double(), [](double x) { return x; });
   case tensor::DType::BF16:
-    return all(tensor.dataAs<uint16_t>(),
+    return all(uint16_t(),
                [](uint16_t x) { return double(tensor::toFloat<tensor::DType::BF16>(x)); });
+  case tensor::DType::F16:
+    return all(uint16_t(),
+               [](uint16_t x) { return double(tensor::toFloat<tensor::DType::F16>(x)); });
   default:
     return false;
   }

@@ -1,5 +1,6 @@
 #include "cupel/runtime/TraceFile.h"
 
+#include "cupel/support/JsonValues.h"
 #include "cupel/support/Sha256.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@ using nlohmann::ordered_json;
 namespace {
 
 constexpr std::string_view kMark = "cupel trace 1\n";
+using json_values::take;
+
 constexpr size_t kDigest = 64; // SHA-256, in letters.
 
 ordered_json jsonOf(const std::vector<TraceOperand> &operands) {
@@ -21,11 +24,46 @@ ordered_json jsonOf(const std::vector<TraceOperand> &operands) {
   return all;
 }
 
-std::vector<TraceOperand> operandsOf(const ordered_json &all) {
-  std::vector<TraceOperand> operands;
-  for (const ordered_json &one : all)
-    operands.push_back({one.at("slot"), one.at("number"), one.at("bytes")});
-  return operands;
+bool takeOperands(const ordered_json &command, const char *key,
+                  std::vector<TraceOperand> &operands) {
+  const ordered_json *all = json_values::list(command, key);
+  if (!all)
+    return false;
+  for (const ordered_json &one : *all) {
+    TraceOperand &operand = operands.emplace_back();
+    if (!take(one, "slot", operand.slot) || !take(one, "number", operand.number) ||
+        !take(one, "bytes", operand.bytes))
+      return false;
+  }
+  return true;
+}
+
+/// Of files that somebody made by hand, with a checksum that fits: false where something is missing
+/// or of another kind.
+bool takeRecord(const ordered_json &json, TraceFile &file) {
+  TraceRecord &record = file.record;
+  const ordered_json *slots = json_values::list(json, "slots"),
+                     *commands = json_values::list(json, "commands");
+  if (!slots || !commands || !take(json, "program", record.program) ||
+      !take(json, "command_bytes", record.commandBytes) ||
+      !take(json, "arena_bytes", record.arenaBytes) || !take(json, "seed", file.seed) ||
+      !take(json, "results", file.results))
+    return false;
+  for (const ordered_json &one : *slots) {
+    TraceSlot &slot = record.slots.emplace_back();
+    if (!take(one, "kind", slot.kind) || !take(one, "number", slot.number) ||
+        !take(one, "bytes", slot.bytes) || !take(one, "type", slot.type) ||
+        !take(one, "uses", slot.uses))
+      return false;
+  }
+  for (const ordered_json &one : *commands) {
+    TraceCommand &command = record.commands.emplace_back();
+    if (!take(one, "call", command.call) || !take(one, "kernel", command.kernel) ||
+        !take(one, "operation", command.operation) || !take(one, "location", command.location) ||
+        !takeOperands(one, "reads", command.reads) || !takeOperands(one, "writes", command.writes))
+      return false;
+  }
+  return true;
 }
 
 ordered_json jsonOf(const TraceFile &file) {
@@ -119,24 +157,11 @@ Result<TraceFile> parseTraceFile(std::string_view bytes) {
   ordered_json json = ordered_json::parse(bytes.substr(0, size), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded())
     return damaged;
-  try { // Of files that somebody made by hand, with a checksum that fits.
-    TraceFile file;
-    TraceRecord &record = file.record;
-    record.program = json.at("program");
-    record.commandBytes = json.at("command_bytes");
-    record.arenaBytes = json.at("arena_bytes");
-    file.seed = json.at("seed");
-    file.results = json.at("results").get<std::vector<std::string>>();
-    for (const ordered_json &one : json.at("slots"))
-      record.slots.push_back({one.at("kind"), one.at("number"), one.at("bytes"), one.at("type"), one.at("uses")});
-    for (const ordered_json &one : json.at("commands"))
-      record.commands.push_back({one.at("call"), one.at("kernel"), one.at("operation"), one.at("location"),
-                                 operandsOf(one.at("reads")), operandsOf(one.at("writes"))});
-    file.executable = bytes.substr(size);
-    return file;
-  } catch (const ordered_json::exception &) {
+  TraceFile file;
+  if (!takeRecord(json, file))
     return damaged;
-  }
+  file.executable = bytes.substr(size);
+  return file;
 }
 
 } // namespace cupel::runtime

@@ -1,6 +1,7 @@
 #include "cupel/runtime/Trace.h"
 
 #include "cupel/runtime/TraceFile.h"
+#include "cupel/support/Sha256.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,6 +68,33 @@ TEST(TraceFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->seed, 7u);
   EXPECT_EQ(read->results, file.results);
   EXPECT_EQ(read->executable, file.executable);
+}
+
+/// What somebody makes by hand, with a checksum and a length that fit.
+std::string planted(const std::string &json) {
+  std::string bytes = someFile().bytes();
+  std::string mark = bytes.substr(0, bytes.find('\n') + 1);
+  std::string body = std::to_string(json.size()) + "\n" + json + "executable";
+  return mark + sha256(body) + "\n" + body;
+}
+
+TEST(TraceFileTest, OtherKindsOfValuesAreRefusedWhereTheChecksumFits) {
+  for (
+      const char *json :
+      {"[]", "7", "null", "{}", R"({"program": 1})",
+       R"({"program": "p", "command_bytes": "1", "arena_bytes": 1, "seed": 1, "results": [], "slots": [], "commands": []})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": -1, "results": [], "slots": [], "commands": []})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": [2], "slots": [], "commands": []})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": [], "slots": [7], "commands": []})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": [], "slots": {}, "commands": []})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": [], "slots": [], "commands": [{"call": "code", "kernel": "", "operation": "", "location": "", "reads": {}, "writes": []}]})",
+       R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": [], "slots": [], "commands": [{"call": "code", "kernel": "", "operation": "", "location": "", "reads": [{"slot": "arena", "number": 1.5, "bytes": 1}], "writes": []}]})"}) {
+    Result<TraceFile> read = parseTraceFile(planted(json));
+    ASSERT_FALSE(read) << json;
+    EXPECT_NE(read.message().find("the trace is damaged"), std::string::npos) << json;
+  }
+  EXPECT_TRUE(parseTraceFile(planted(
+      R"({"program": "p", "command_bytes": 1, "arena_bytes": 1, "seed": 1, "results": ["r"], "slots": [], "commands": []})")));
 }
 
 TEST(TraceFileTest, EveryCutAndEveryChangedByteIsRefused) {

@@ -22,6 +22,10 @@ void runPieces(int64_t count, int threads, const std::function<void(int64_t)> &p
 /// wake a thread, helpers look out for the next call before they sleep.
 void runBriefPieces(int64_t count, int threads, const std::function<void(int64_t)> &piece);
 
+/// Where the pieces of a thread begin, of those that share `count`: the caller's are the first. It
+/// has them all run, but for what others take of them who are done with theirs.
+int64_t beginOfShare(int64_t count, int threads, int which);
+
 /// Wakes up to `threads - 1` helpers that sleep, for a caller who will have brief pieces within microseconds: they look out for these
 /// as they do behind the last ones.
 void expectBriefPieces(int threads);

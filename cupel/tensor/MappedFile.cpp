@@ -69,6 +69,13 @@ void Mappings::giveBack(std::span<const std::byte> bytes) {
 
 void giveBackPages(std::span<const std::byte> bytes) { mappings().giveBack(bytes); }
 
+std::span<const std::byte> contiguousBytes(const Tensor &tensor) {
+  std::optional<int64_t> size = byteCount(tensor.dtype(), tensor.shape());
+  if (!size || !tensor.data() || !tensor.isContiguous())
+    return {};
+  return {tensor.data(), size_t(*size)};
+}
+
 Result<SharedBytes> mapFile(const std::string &path) {
   int fd = path == "-" ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status;

@@ -1,4 +1,5 @@
 #include "cupel/workload/WorkloadJson.h"
+#include "cupel/support/JsonValues.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -97,12 +98,12 @@ public:
         fail(fmt::format("'{}' is missing", key));
       return;
     }
-    // No exceptions cross here: get<T>() throws where the kind of value is wrong.
-    try {
-      value = found->template get<T>();
-    } catch (const nlohmann::json::exception &) {
-      fail(fmt::format("'{}' has the wrong type: {}", key, found->dump()));
-    }
+    T read{};
+    if (json_values::take(*found, read))
+      value = std::move(read);
+    else
+      fail(fmt::format("'{}' has the wrong type: {}", key,
+                       found->dump(-1, ' ', false, ordered_json::error_handler_t::replace)));
   }
   bool has(const char *key) const { return object.is_object() && object.contains(key); }
   const ordered_json *child(const char *key) {
@@ -141,9 +142,12 @@ static Result<compare::Tolerance> toleranceFromJson(const std::string &where,
       reader.read(key, bound.emplace());
   });
   if (reader.has("ulp")) {
-    std::array<uint64_t, 2> range = {};
+    std::vector<uint64_t> range;
     reader.read("ulp", range);
-    tolerance.ulp = compare::UlpRange{range[0], range[1]};
+    if (range.size() == 2)
+      tolerance.ulp = compare::UlpRange{range[0], range[1]};
+    else
+      reader.fail("'ulp' must be the smallest and the largest distance");
   }
   bool nanEqualsNan = true, byParts = false;
   reader.read("nan_equals_nan", nanEqualsNan);

@@ -154,6 +154,8 @@ def generated_folders_are_replaced_and_others_are_not(folder: Path) -> None:
     (folder / "out/thesis.txt").write_text("mine")
     done = generate(ADD.format(op="add"), folder)
     assert done.returncode == 2 and "was not generated" in done.stderr and os.listdir(folder / "out") == ["thesis.txt"], done
+    done = cupel("codegen", "py", folder / "program.mlir", "-o", "/proc/nowhere")
+    assert done.returncode == 2 and "/proc/nowhere: no folder can be made there" in done.stderr, done
 
 
 def what_cannot_be_written_is_refused_by_name(folder: Path) -> None:

@@ -149,6 +149,30 @@ def test_execution_is_asynchronous():
     assert issued < done / 3, (issued, done)
 
 
+def test_a_host_that_does_not_wait_is_not_kept():
+    # A host that waits does runs of some milliseconds itself (decision 0112): one that prepares the next batch meanwhile must not be taken for it.
+    def seconds_of(f, waits):
+        start = time.perf_counter()
+        result = f(jnp.ones(4))
+        if waits:
+            result.block_until_ready()
+        return time.perf_counter() - start
+
+    steps = 1000
+    while True:
+        f = busy(steps)
+        seconds_of(f, waits=True)
+        whole = min(seconds_of(f, waits=True) for _ in range(3))
+        if whole > 0.002:
+            break
+        steps *= 2
+    issued = []
+    for _ in range(24):
+        issued.append(seconds_of(f, waits=False))
+        time.sleep(2 * whole)  # Something else; nobody asks for the result.
+    assert sorted(issued)[6] < whole / 3, (issued, whole)
+
+
 def test_order_of_pending_work():
     f = busy(5000)
     x = jnp.zeros(4)

@@ -2,9 +2,12 @@
 
 #include "tests/random_programs/Difference.h"
 
+#include "cupel/compiler/passes/Passes.h"
 #include "cupel/ir/Dialects.h"
 #include "cupel/ir/portable/ReadProgram.h"
 #include "cupel/reference/Plan.h"
+
+#include "mlir/Pass/PassManager.h"
 
 namespace cupel::random_programs {
 
@@ -61,6 +64,10 @@ Result<std::vector<double>> noiseOf(const std::string &program, const std::vecto
   auto module = ir::readProgram(llvm::MemoryBufferRef(program, "program"), mlir::ParserConfig(&context));
   if (!module)
     return Error{"the program is none"};
+  mlir::PassManager passes(&context);
+  passes.addPass(compiler::createLowerChlo());
+  if (failed(passes.run(*module)))
+    return Error{"the program cannot be lowered"};
   return noiseOf(*module, arguments, expected);
 }
 

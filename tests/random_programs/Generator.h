@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tests/random_programs/Generate.h"
+#include "tests/random_programs/Random.h"
 
 #include <algorithm>
 #include <cctype>
@@ -17,27 +18,6 @@
 namespace cupel::random_programs {
 
 using Shape = std::vector<int64_t>;
-
-/// splitmix64: the same numbers everywhere, which std::uniform_int_distribution does not promise.
-class Random {
-public:
-  explicit Random(uint64_t seed) : state(seed * 0x9E3779B97F4A7C15u + 0x1234567) {}
-
-  uint64_t next() {
-    uint64_t z = (state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-  int64_t below(int64_t end) { return static_cast<int64_t>(next() % static_cast<uint64_t>(end)); }
-  int64_t between(int64_t first, int64_t last) { return first + below(last - first + 1); }
-  bool chance(int percent) { return below(100) < percent; }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  template <typename T> const T &pick(const std::vector<T> &from) { return from[below(from.size())]; }
-
-private:
-  uint64_t state;
-};
 
 struct Val {
   std::string name, type;
@@ -231,7 +211,7 @@ private:
   void step() {
     if (replicas > 1 && random.chance(20))
       return collectives();
-    switch (random.below(55)) {
+    switch (random.below(64)) {
     case 0: case 1: case 2: case 3: case 4: return elementwise();
     case 5: return unaries();
     case 6: return compares();
@@ -259,7 +239,10 @@ private:
     case 32: return uniform();
     case 33: case 34: return anyProduct();
     case 35: return anyConvolution();
-    case 36: return attention();
+    case 36:
+    case 62:
+    case 63:
+      return attention();
     case 37: return solves();
     case 38: return anyGather();
     case 39: return anyScatter();
@@ -277,6 +260,20 @@ private:
     case 52: return calls();
     case 53: return collectives();
     case 54: return gridGather();
+    case 55:
+      return lastLayers();
+    case 56:
+      return depthwise();
+    case 57:
+      return transposedLayers();
+    case 58:
+      return movedImages();
+    case 59:
+      return experts();
+    case 60:
+      return firstOfLines();
+    case 61:
+      return sumsInDouble();
     default: return norms();
     }
   }
@@ -400,8 +397,11 @@ private:
 
   void slices() {
     Val a = recent();
-    if (a.shape.empty() || count(a.shape) == 0)
-      return;
+    if (!a.shape.empty() && count(a.shape) > 0)
+      sliced(a);
+  }
+
+  Val sliced(const Val &a) {
     std::string ranges;
     Shape to;
     for (size_t i = 0; i < a.shape.size(); ++i) {
@@ -411,15 +411,19 @@ private:
                 (stride == 1 ? "" : ":" + std::to_string(stride));
       to.push_back((limit - start + stride - 1) / stride);
     }
-    add("stablehlo.slice " + a.name + " [" + ranges + "] : (" + typeOf(a) + ") -> " +
-            typeText(a.type, to),
-        a.type, to, a.isExact);
+    return add("stablehlo.slice " + a.name + " [" + ranges + "] : (" + typeOf(a) + ") -> " +
+                   typeText(a.type, to),
+               a.type, to, a.isExact);
   }
 
   void pads() {
     Val a = recent();
-    if (a.shape.empty() || count(a.shape) > 3000)
-      return;
+    if (!a.shape.empty() && count(a.shape) <= 3000)
+      padded(a);
+  }
+
+  /// Nothing where less than nothing would be left.
+  std::optional<Val> padded(const Val &a) {
     Val number = constant(this->number(a.type), a.type, {});
     Shape low, high, interior, to;
     for (int64_t size : a.shape) {
@@ -428,13 +432,13 @@ private:
       interior.push_back(random.pick<int64_t>({0, 0, 0, 0, 1}));
       int64_t made = low.back() + high.back() + size + std::max<int64_t>(size - 1, 0) * interior.back();
       if (made < 0)
-        return;
+        return std::nullopt;
       to.push_back(made);
     }
-    add("stablehlo.pad " + a.name + ", " + number.name + ", low = " + list(low) + ", high = " +
-            list(high) + ", interior = " + list(interior) + " : (" + typeOf(a) + ", " +
-            typeOf(number) + ") -> " + typeText(a.type, to),
-        a.type, to, a.isExact);
+    return add("stablehlo.pad " + a.name + ", " + number.name + ", low = " + list(low) +
+                   ", high = " + list(high) + ", interior = " + list(interior) + " : (" +
+                   typeOf(a) + ", " + typeOf(number) + ") -> " + typeText(a.type, to),
+               a.type, to, a.isExact);
   }
 
   void concatenates() {
@@ -566,6 +570,18 @@ private:
   void sortsSeveral();
   void anyWindow();
   void selectsAndScatters();
+  /// GenerateImages.cpp
+  struct Layer;
+  Val convolved(const Layer &layer, const Val &x);
+  std::string layerType(const Layer &layer);
+  void addLayer(const Layer &layer);
+  void lastLayers();
+  void depthwise();
+  void transposedLayers();
+  void movedImages();
+  void experts();
+  void firstOfLines();
+  void sumsInDouble();
   /// GenerateTypes.cpp
   void ofAnyType();
   void complexNumbers();

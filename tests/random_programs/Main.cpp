@@ -39,8 +39,10 @@ compiler::CompileOptions optionsFor(const Program &program, const char *backend)
   return options;
 }
 
-Result<Results> reference(const Program &program) {
-  auto made = compiler::compile(program.text, optionsFor(program, "reference"));
+Result<Results> reference(const Program &program, bool wideAccumulation = false) {
+  compiler::CompileOptions options = optionsFor(program, "reference");
+  options.wideAccumulation = wideAccumulation;
+  auto made = compiler::compile(program.text, options);
   if (!made)
     return made.error();
   return (*made)->execute(program.arguments);
@@ -132,7 +134,11 @@ public:
         const Tensor &a = one[replica][i], &b = other[replica][i];
         const Roundings roundings = isExact ? Roundings::None : program.roundings[i];
         std::string what = random_programs::difference(a, b, roundings);
-        if (what.empty() || (roundings != Roundings::None && random_programs::difference(a, b, roundings, noiseOf(i)).empty()))
+        if (!what.empty() && roundings != Roundings::None) {
+          Result<double> noise = noiseOf(i);
+          what = noise ? random_programs::difference(a, b, roundings, *noise) : what + "; its noise: " + noise.message();
+        }
+        if (what.empty())
           continue;
         return "result " + std::to_string(i) + (one.size() > 1 ? " of replica " + std::to_string(replica) : "") + ": " + what;
       }
@@ -141,12 +147,24 @@ public:
 
 private:
   /// Where numbers cancel, the reference's own roundings may be as large.
-  double noiseOf(size_t result) {
-    if (expected.size() > 1)
-      return 0; // What others send is not evaluated alone.
+  Result<double> noiseOf(size_t result) {
     if (!noise)
-      noise = random_programs::noiseOf(program.text, program.arguments.front(), expected.front());
-    return *noise ? (**noise)[result] : 0;
+      noise = expected.size() > 1 ? noiseOfSums() : random_programs::noiseOf(program.text, program.arguments.front(), expected.front());
+    if (!*noise)
+      return noise->error();
+    return (**noise)[result];
+  }
+
+  /// Of several devices, which are not evaluated alone: what it does to add up in a wider type.
+  Result<std::vector<double>> noiseOfSums() const {
+    Result<Results> wide = reference(program, /*wideAccumulation=*/true);
+    if (!wide)
+      return wide.error();
+    std::vector<double> found(expected.front().size());
+    for (size_t replica = 0; replica < expected.size(); ++replica)
+      for (size_t i = 0; i < found.size(); ++i)
+        found[i] = std::max(found[i], random_programs::largestDistance(expected[replica][i], (*wide)[replica][i]));
+    return found;
   }
 
   const Program &program;

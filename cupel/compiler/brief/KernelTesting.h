@@ -6,6 +6,8 @@
 #include "cupel/compiler/brief/Brief.h"
 #include "cupel/compiler/codegen/CodegenTesting.h"
 
+#include <gtest/gtest.h>
+
 namespace cupel::codegen {
 
 /// And none: kernels run operation by operation (compiler/brief), of which tests ask the same.
@@ -47,5 +49,27 @@ inline void runInPieces(const TestedKernel &kernel, std::vector<const void *> in
   runInPieces(static_cast<const CompiledKernel &>(kernel), std::move(inputs), std::move(outputs),
               most, seed);
 }
+
+/// Of every instruction set, and of none.
+class KernelTest : public testing::TestWithParam<std::pair<std::string, Target>> {
+protected:
+  const Target &target() const { return GetParam().second; }
+  mlir::Block *parse(std::string text, int64_t length) {
+    std::string size = std::to_string(length);
+    for (size_t at; (at = text.find("$N")) != std::string::npos;)
+      text.replace(at, 2, size);
+    mlir::Block *body = bodies.parse(text);
+    EXPECT_TRUE(body) << text;
+    return body;
+  }
+  static void fillRandom(float *data, int64_t count, uint32_t seed) {
+    uint64_t state = seed;
+    for (int64_t i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      data[i] = static_cast<float>(static_cast<int32_t>(state >> 32)) * 0x1p-30f; // -2 to 2
+    }
+  }
+  Bodies bodies;
+};
 
 } // namespace cupel::codegen

@@ -221,7 +221,8 @@ an infinite error. The default run of the test (part of `./test unit`) asserts t
 - `add`, `subtract`, `multiply`, `divide`, `sqrt`, comparisons, rounding and conversions are IEEE's: the reference's bits. Products and sums
   are never fused. `maximum` and `minimum` keep NaN and order zeros. Subnormals are kept.
 - A row of f32 that is divided by one number for the whole row goes by its reciprocal and what that leaves: at most 1 ULP away, with
-  infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product, and that of 3 two, at most 1.5 ULP away.
+  infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product, and that of 3 two, at most 1.5 ULP away; that of 0.5 is a root,
+  and that of -0.5 its inverse, at most 1.5 ULP away.
 - Steps behind a product or convolution are done one by one, as they are written
   ([0066](../decisions/0066-lines-are-matrices-and-threads-keep-their-ends.md)).
 - f16 and bf16 are computed in f32 and rounded after every operation: the reference's bits for the operations above, within 1 ULP for
@@ -248,6 +249,21 @@ TEST_P(VectorMathTest, ErrorsAreWithinTheirLimits) {
   const char *page = std::getenv("CUPEL_CODEGEN_DOCS");
   if (page && GetParam().first == namedTargets().back().first)
     write(page);
+}
+
+TEST_P(VectorMathTest, RootsAsPowersAreRoots) {
+  Function root{"stablehlo.power", [](double x, double) { return std::pow(x, 0.5); }, 0.5, false,
+                "0.5"};
+  Worst worst = measure(root, GetParam().second);
+  EXPECT_EQ(worst.ulps, 0)
+      << "at " << worst.at[0]
+      << ": a root is rounded once, and zeros and infinities have the signs of powers";
+  Function inverse{"stablehlo.power", [](double x, double) { return std::pow(x, -0.5); }, 1.5,
+                   false, "-0.5"};
+  worst = measure(inverse, GetParam().second);
+  EXPECT_LE(worst.ulps, inverse.limit) << "at " << worst.at[0];
+  EXPECT_GT(worst.ulps, 0.6)
+      << "a logarithm and an exponential are rounded better, and take ten times as long";
 }
 
 /// Of f64 the products are exact enough to hold others against.

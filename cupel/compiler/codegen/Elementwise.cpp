@@ -21,7 +21,16 @@ template <V (*function)(Emitter &, V, V)> V binary(Emitter &e, V x, V y, StringR
   return isDouble(x) ? e.callRuntime(runtime, {x, y}) : function(e, x, y);
 }
 
-/// The squares that norms are made of, and the cubes of activations, need no logarithm; a square is rounded once, as a power is, a cube twice.
+/// x^0.5, whose root is rounded once as well: of both zeros it is +0, of both infinities +infinity.
+V emitRootAsPower(Emitter &e, V x) {
+  llvm::Type *t = x->getType();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  V root = e.intrinsic(llvm::Intrinsic::sqrt, e.CreateFAdd(x, e.number(t, 0)));
+  return e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, -kInfinity)), e.number(t, kInfinity), root);
+}
+
+/// The squares and roots that norms are made of, and the cubes of activations, need no logarithm; a
+/// square is rounded once, as a power is, a cube and the inverse of a root twice.
 V emitPower(Emitter &e, Case, Operands x) {
   if (auto *constant = llvm::dyn_cast<llvm::Constant>(x[1]))
     if (auto *value = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant->getSplatValue())) {
@@ -29,6 +38,10 @@ V emitPower(Emitter &e, Case, Operands x) {
         return e.CreateFMul(x[0], x[0]);
       if (value->isExactlyValue(3))
         return e.CreateFMul(e.CreateFMul(x[0], x[0]), x[0]);
+      if (value->isExactlyValue(0.5))
+        return emitRootAsPower(e, x[0]);
+      if (value->isExactlyValue(-0.5))
+        return e.CreateFDiv(e.number(x[0]->getType(), 1), emitRootAsPower(e, x[0]));
       if (value->isExactlyValue(1))
         return x[0];
     }

@@ -86,7 +86,17 @@ struct ReductionPlan {
 ReductionPlan::ReductionPlan(const Reduction &kernel)
     : inputs(kernel.inputs.size()), combiner(kernel.combiner), initial(kernel.initial),
       body(*kernel.body) {
-  // Kept dimensions in the order of the output, reduced ones in that of the first input.
+  // What is read most of decides: a mean that is repeated along what is reduced says nothing of the
+  // order of memory.
+  auto elementsOf = [&](const View &view) {
+    int64_t count = 1;
+    for (size_t d = 0; d < kernel.sizes.size(); ++d)
+      count *= view.strides[d] != 0 ? kernel.sizes[d] : 1;
+    return count;
+  };
+  auto widest = static_cast<size_t>(std::ranges::max_element(kernel.inputs, {}, elementsOf) -
+                                    kernel.inputs.begin());
+  // Kept dimensions in the order of the output, reduced ones in that of the widest input.
   // Those of size 1 are none.
   std::vector<size_t> order;
   for (size_t d = 0; d < kernel.sizes.size(); ++d) {
@@ -97,7 +107,7 @@ ReductionPlan::ReductionPlan(const Reduction &kernel)
       order.push_back(d);
   }
   auto leading = [&](size_t d) {
-    const View &view = kernel.reduced[d] && inputs ? kernel.inputs[0] : kernel.output;
+    const View &view = kernel.reduced[d] && inputs ? kernel.inputs[widest] : kernel.output;
     return std::abs(view.strides[d]);
   };
   std::ranges::sort(order, [&](size_t a, size_t b) {
@@ -141,7 +151,7 @@ ReductionPlan::ReductionPlan(const Reduction &kernel)
     insertUnit(kept);
 
   auto strideOf = [&](size_t d) {
-    return inputs ? std::abs(nest.views[0].strides[d]) : int64_t{1};
+    return inputs ? std::abs(nest.views[widest].strides[d]) : int64_t{1};
   };
   isAlongColumns = nest.sizes[kept - 1] >= 4 && nest.views.back().strides[kept - 1] == 1 &&
                    strideOf(kept - 1) <= strideOf(nest.sizes.size() - 1);

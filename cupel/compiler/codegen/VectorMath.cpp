@@ -48,13 +48,16 @@ struct ExpNeeds {
   bool precise = false; // Little more than the last rounding, and not 1.02 ULP.
 };
 
-/// The same where there is an instruction for powers of two: a sixteenth of such a power comes from a register, and
-/// what is left needs three terms.
-V exponentialByTable(Emitter &e, V x) {
+/// The same where there is an instruction for powers of two: a sixteenth of such a power comes from
+/// a register, and what is left needs three terms. Where it has to be precise, what that power has
+/// lost comes from another register.
+V exponentialByTable(Emitter &e, V x, bool isPrecise) {
   llvm::Type *t = x->getType();
-  SmallVector<float> powers;
-  for (int i = 0; i < 16; ++i)
+  SmallVector<float> powers, losses;
+  for (int i = 0; i < 16; ++i) {
     powers.push_back(static_cast<float>(std::exp2(i / 16.0)));
+    losses.push_back(static_cast<float>(std::exp2(i / 16.0) - powers.back()));
+  }
   // Adding `magic` rounds to sixteenths, whose number is in the low bits.
   V magic = e.number(t, 0x1.8p19);
   V shifted = e.fma(x, e.number(t, 0x1.715476p0), magic);
@@ -63,13 +66,16 @@ V exponentialByTable(Emitter &e, V x) {
   V r = e.fma(k, e.number(t, -0x1.7f7d1cf8p-20), high);
   V rest = e.fma(e.CreateFMul(r, r), e.polynomial(r, kExpNear), r);
   V power = e.pick(llvm::ConstantDataVector::get(e.getContext(), powers), e.asBits(shifted));
-  return e.scale(e.fma(power, rest, power), k); // By the whole part of k.
+  if (!isPrecise)
+    return e.scale(e.fma(power, rest, power), k); // By the whole part of k.
+  V lost = e.pick(llvm::ConstantDataVector::get(e.getContext(), losses), e.asBits(shifted));
+  return e.scale(e.CreateFAdd(power, e.fma(power, rest, lost)), k);
 }
 
 /// e^x, -104 <= x <= 89.
 V exponential(Emitter &e, V x, ExpNeeds needs) {
-  if (e.target.hasScale && !needs.precise)
-    return exponentialByTable(e, x);
+  if (e.target.hasScale)
+    return exponentialByTable(e, x, needs.precise);
   llvm::Type *t = x->getType();
   V one = e.number(t, 1);
   // Adding `magic` rounds to an integer, in the low bits; beside it there is room for an exponent's bias.
@@ -90,8 +96,6 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
   } else {
     mantissa = e.CreateFAdd(e.fma(square, q, r), one);
   }
-  if (e.target.hasScale)
-    return e.scale(mantissa, k);
   // Moved to where exponents are, the low bits are all that is left.
   V exponent = e.CreateShl(e.asBits(shifted), e.integer(e.bitsOf(t), 23));
   if (needs.normal)
@@ -182,14 +186,15 @@ V emitLogistic(Emitter &e, V x) {
   V power = exponential(e, noLess(e, e.CreateFNeg(e.fabs(x)), -104), {.precise = true});
   V one = e.number(t, 1);
   V top = e.CreateSelect(e.CreateFCmpOLT(x, e.number(t, 0)), power, one);
-  // top / (1 + power); what the sum, the quotient and the product lose is added at the end. Where
-  // `power` is just above a power of two the result is just below, and has the finer steps.
+  // top / (1 + power); what the sum and the quotient lose is added at the end. Where `power` is
+  // just above a power of two the result is just below, and has the finer steps.
   V sum = e.CreateFAdd(power, one);
   V lost = e.CreateFSub(power, e.CreateFSub(sum, one));
-  V inverse = e.CreateFDiv(one, sum);
-  V rest = e.fma(e.CreateFNeg(inverse), lost, e.fma(e.CreateFNeg(inverse), sum, one));
-  V most = e.CreateFMul(top, inverse);
-  return e.CreateFAdd(most, e.fma(most, rest, e.fma(top, inverse, e.CreateFNeg(most))));
+  V most = e.CreateFDiv(top, sum), less = e.CreateFNeg(most);
+  V rest = e.fma(less, lost, e.fma(less, sum, top));
+  // 1 / sum of a sum between 1 and 2, to a twentieth: of what is lost no more is needed.
+  V inverse = e.fma(sum, e.number(t, -0.5), e.number(t, 1.4571));
+  return e.fma(rest, inverse, most);
 }
 
 V emitErf(Emitter &e, V x) {

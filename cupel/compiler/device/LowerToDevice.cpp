@@ -1,6 +1,7 @@
 // A function of tensor IR as launches, and the plan of their memory: in the order of the program a
 // launch takes the smallest free piece of the arena that is large enough, and gives back what it
-// read for the last time.
+// read for the last time. Large pieces lie around common middles, so that threads which have halves
+// of tensors write over their own lines of memory, and not over those in another's cache.
 
 #include "cupel/compiler/device/DeviceIr.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
@@ -10,7 +11,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 
+#include <limits>
 #include <map>
+#include <vector>
 
 using namespace mlir;
 
@@ -79,6 +82,59 @@ private:
 
   std::map<int64_t, int64_t> byOffset;
   std::set<std::pair<int64_t, int64_t>> bySize;
+};
+
+/// Places for large pieces, one at a time in each. A place is as large as the largest piece that
+/// ever lies there, and all of them have the same middle: a thread that computes the first half of
+/// each finds there what it wrote before, whatever their sizes are.
+class Middles {
+public:
+  /// Less than this is moved between caches in no time that counts.
+  static constexpr int64_t kFewestBytes = int64_t{1} << 15;
+
+  size_t take(int64_t bytes) {
+    size_t best = places.size();
+    for (size_t i = 0; i < places.size(); ++i)
+      if (places[i].isFree &&
+          (best == places.size() || isBetter(places[i].bytes, places[best].bytes, bytes)))
+        best = i;
+    if (best == places.size())
+      places.push_back({});
+    places[best].isFree = false;
+    places[best].bytes = std::max(places[best].bytes, bytes);
+    return best;
+  }
+
+  void give(size_t place) { places[place].isFree = true; }
+
+  /// When all have been taken: where places begin, from an offset on. The end of the last one.
+  int64_t layOut(int64_t offset) {
+    for (Place &place : places) {
+      place.begin = offset;
+      offset += place.bytes;
+    }
+    return offset;
+  }
+
+  int64_t offsetOf(size_t place, int64_t bytes) const {
+    int64_t beside = (places[place].bytes - bytes) / 2;
+    return places[place].begin + beside / kAlignment * kAlignment;
+  }
+
+private:
+  struct Place {
+    int64_t bytes = 0, begin = 0;
+    bool isFree = true;
+  };
+
+  /// The smallest that is large enough, else the one that has to grow least.
+  static bool isBetter(int64_t one, int64_t other, int64_t bytes) {
+    if ((one >= bytes) != (other >= bytes))
+      return one >= bytes;
+    return one >= bytes ? one < other : one > other;
+  }
+
+  std::vector<Place> places;
 };
 
 class Lowering {
@@ -267,7 +323,7 @@ private:
       for (Value buffer : launch.getWrites())
         lastReads.try_emplace(rootOf(buffer), launch);
     }
-    Arena arena;
+    SmallVector<Change> changes;
     for (auto launch : program.getBody().getOps<LaunchOp>()) {
       llvm::SetVector<Value> ends; // Pieces that nobody needs after this launch.
       for (Value buffer : launch.getReads())
@@ -276,31 +332,72 @@ private:
       SmallVector<Value> unread;
       for (auto [w, buffer] : llvm::enumerate(launch.getWrites())) {
         Value root = rootOf(buffer);
-        auto made = root.getDefiningOp<PlaceOp>();
-        if (!made)
+        if (!root.getDefiningOp<PlaceOp>())
           continue;
-        bool isOver = false;
+        Change made{root, {}, false};
         for (auto [r, read] : llvm::enumerate(launch.getReads())) {
           Value source = rootOf(read);
           if (!ends.contains(source) || !mayWriteOver(launch, r, w) ||
               !compiler::mayRewrite(inner(launch), "write-over"))
             continue;
-          made.setOffset(source.getDefiningOp<PlaceOp>().getOffset());
+          made.over = source;
           ends.remove(source);
-          isOver = true;
           break;
         }
-        if (!isOver)
-          made.setOffset(arena.take(paddedBytes(root)));
+        changes.push_back(made);
         if (lastReads[root] == launch)
           unread.push_back(root);
       }
       ends.insert(unread.begin(), unread.end());
       if (!ends.empty() && compiler::mayRewrite(inner(launch), "reuse-memory"))
         for (Value root : ends)
-          arena.give(root.getDefiningOp<PlaceOp>().getOffset(), paddedBytes(root));
+          changes.push_back({root, {}, true});
     }
-    program.setArena(arena.end);
+    // Middles may leave more unused than they are worth.
+    constexpr int64_t kNoMiddles = std::numeric_limits<int64_t>::max();
+    int64_t least = layOut(changes, kNoMiddles), bytes = layOut(changes, Middles::kFewestBytes);
+    program.setArena(bytes <= least + least / 2 ? bytes : layOut(changes, kNoMiddles));
+  }
+
+  /// What happens to memory in the order of the program: a piece is needed, in a place of its own
+  /// or over another that is needed no more, or it is given back.
+  struct Change {
+    Value root, over;
+    bool isGiven;
+  };
+
+  /// Says where pieces lie; those of so many bytes, and what is written over them, around middles.
+  /// The size of the arena.
+  static int64_t layOut(ArrayRef<Change> changes, int64_t fewestBytes) {
+    Arena arena;
+    Middles middles;
+    llvm::DenseMap<Value, size_t> inMiddles;
+    auto placeOf = [](Value root) { return root.getDefiningOp<PlaceOp>(); };
+    for (const Change &change : changes) {
+      int64_t bytes = paddedBytes(change.root);
+      Value like = change.isGiven ? change.root : change.over;
+      auto middle = like ? inMiddles.find(like) : inMiddles.end();
+      bool hasMiddle = middle != inMiddles.end();
+      if (change.isGiven && hasMiddle)
+        middles.give(middle->second);
+      else if (change.isGiven)
+        arena.give(placeOf(change.root).getOffset(), bytes);
+      else if (hasMiddle)
+        inMiddles[change.root] = size_t(middle->second);
+      else if (change.over)
+        placeOf(change.root).setOffset(placeOf(change.over).getOffset());
+      else if (bytes >= fewestBytes)
+        inMiddles[change.root] = middles.take(bytes);
+      else
+        placeOf(change.root).setOffset(arena.take(bytes));
+    }
+    int64_t end = middles.layOut(arena.end);
+    for (const Change &change : changes)
+      if (auto middle = inMiddles.find(change.root); !change.isGiven && middle != inMiddles.end())
+        placeOf(change.root)
+            .setOffset(change.over ? placeOf(change.over).getOffset()
+                                   : middles.offsetOf(middle->second, paddedBytes(change.root)));
+    return end;
   }
 
   func::FuncOp function;

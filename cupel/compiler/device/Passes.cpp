@@ -91,6 +91,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createReadIntegers());
   manager.addPass(tir::createFormConvolutions());
   manager.addPass(tir::createSinkTransposes());
+  manager.addPass(tir::createRepeatConversions());
   if (pipeline.wrongRewrite != 0)
     manager.addPass(tir::createPlantWrongRewrite({pipeline.wrongRewrite}));
   manager.addPass(tir::createFormProducts());

@@ -47,6 +47,13 @@ mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entr
                                                          std::vector<size_t> ends,
                                                          Counts counts = Counts::WhatIsNotMoved);
 
+/// Of each piece of a program that was cut, whether it hides something: operations that reach
+/// results of the program, and of these only such that tell nothing (`tells` has an entry a
+/// result). What moves or converts numbers, and the sum in front of a result, is not counted: it
+/// makes no more of a value than a few numbers of its size.
+std::vector<bool> piecesThatHide(mlir::func::FuncOp entry, const std::vector<ProgramPiece> &pieces,
+                                 const std::vector<bool> &tells);
+
 /// The operations that are divided among pieces; calls are as they stand.
 std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry,
                                                  Counts counts = Counts::WhatIsNotMoved);

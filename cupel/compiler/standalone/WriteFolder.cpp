@@ -72,7 +72,7 @@ Status writeFolder(const std::string &name, const GeneratedFolder &folder) {
   fs::path fresh = path.string() + ".new" + suffix, old = path.string() + ".old" + suffix;
   fs::create_directory(fresh, error);
   if (error)
-    return Error{fresh.string() + ": " + error.message()};
+    return Error{name + ": no folder can be made there: " + error.message()};
   if (Status status = writeInto(fresh, folder); !status) {
     std::error_code ignored;
     fs::remove_all(fresh, ignored);

@@ -115,15 +115,19 @@ public:
     MLIRContext *context = builder.getContext();
     auto type = cast<RankedTensorType>(op.getResult().getType());
     Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
-    auto numbers = stablehlo::ConvDimensionNumbersAttr::get(context, 0, 3, {1, 2}, 2, 3, {0, 1}, 0,
-                                                            3, {1, 2});
-    auto padding = DenseIntElementsAttr::get(RankedTensorType::get({2, 2}, builder.getI64Type()),
-                                             op.getPadding());
+    auto spatial = int64_t(op.getWindow().size()), inmost = spatial + 1;
+    auto inside = llvm::to_vector(llvm::seq<int64_t>(1, inmost)),
+         window = llvm::to_vector(llvm::seq<int64_t>(0, spatial));
+    auto numbers = stablehlo::ConvDimensionNumbersAttr::get(context, 0, inmost, inside, spatial,
+                                                            inmost, window, 0, inmost, inside);
+    auto padding = DenseIntElementsAttr::get(
+        RankedTensorType::get({spatial, 2}, builder.getI64Type()), op.getPadding());
     OperationState state(location, stablehlo::ConvolutionOp::getOperationName());
-    int64_t channels = cast<RankedTensorType>(op.getImage().getType()).getDimSize(3);
-    Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]),
-                        {op.getWindow()[0], op.getWindow()[1], channels / int64_t(op.getGroups()),
-                         type.getDimSize(3)});
+    int64_t channels = cast<RankedTensorType>(op.getImage().getType()).getDimSize(inmost),
+            filters = type.getDimSize(inmost);
+    Sizes kernelSizes(op.getWindow());
+    kernelSizes.append({channels / int64_t(op.getGroups()), filters});
+    Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]), kernelSizes);
     Value image = op.getImage();
     if (op.getRounded())
       for (Value *side : {&image, &kernel})
@@ -141,8 +145,7 @@ public:
     state.addAttribute("feature_group_count", op.getGroupsAttr());
     state.addAttribute("batch_group_count", builder.getI64IntegerAttr(1));
     Value computed = builder.create(state)->getResult(0);
-    Sizes sizes = {type.getDimSize(0) * type.getDimSize(1) * type.getDimSize(2),
-                   type.getDimSize(3)};
+    Sizes sizes = {ShapedType::getNumElements(type.getShape().drop_back()), filters};
     IRMapping mapping;
     mapping.map(op.getBody().getArgument(0), reshape(computed, sizes));
     for (auto [i, extra] : llvm::enumerate(op.getExtras()))

@@ -68,6 +68,8 @@ SmallVector<DenseElementsAttr> evaluate(Operation *op) {
     return {};
   reference::RunOptions options;
   options.threads = 1;
+  options.accumulate = reference::Accumulate::Wide; // A run sums halves in f32, and not step by
+                                                    // step in their own type.
   reference::Run run(options);
   auto values = (*plan)->run(run, {});
   if (!values)

@@ -1,6 +1,7 @@
-// Convolutions (of lines as well, and transposed ones; of halves in f32) and pools of images are brought
-// to channels inmost, between transposes that `sink-transposes` moves out of the way. Kernels are read as they
-// lie. Gradients of kernels, whose window is most of the image, become correlations.
+// Convolutions (of lines and volumes as well, and transposed ones; of halves in f32) and pools of
+// images are brought to channels inmost, between transposes that `sink-transposes` moves out of the
+// way. Kernels are read as they lie. Gradients of kernels, whose window is most of the image,
+// become correlations.
 
 #include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
@@ -25,8 +26,8 @@ bool isHalf(Value value) {
 
 bool hasImageShape(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return (type.getRank() == 3 || type.getRank() == 4) && type.hasStaticShape() && !type.getEncoding() &&
-         type.getNumElements() > 0;
+  return type.getRank() >= 3 && type.getRank() <= 5 && type.hasStaticShape() &&
+         !type.getEncoding() && type.getNumElements() > 0;
 }
 
 bool isImage(Value value) {
@@ -72,7 +73,7 @@ Dims asImage(ArrayRef<int64_t> sizes, bool isLine, ArrayRef<int64_t> height) {
   return all;
 }
 
-/// The kernel as it is read: over height, width, channels of a group and filters.
+/// The kernel as it is read: over the window, channels of a group and filters.
 std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::ConvolutionOp op, Value kernel, bool isLine) {
   auto numbers = op.getDimensionNumbers();
   ArrayRef<int64_t> spatial = numbers.getKernelSpatialDimensions();
@@ -95,10 +96,11 @@ std::pair<Value, ViewAttr> readKernel(OpBuilder &builder, stablehlo::Convolution
   }
   sizes = asImage(sizes, isLine, {1});
   strides = asImage(strides, isLine, {0});
-  // Four dimensions that stay four.
-  LoopNest nest(sizes, {0, 1, 2, 3});
+  // Dimensions that stay as many as they are.
+  SmallVector<int> kept = llvm::to_vector(llvm::seq<int>(0, int(sizes.size())));
+  LoopNest nest(sizes, kept);
   nest.add(kernel, strides);
-  if (nest.collapse() && nest.sizes().size() == 4 && nest.readings()[0].valid.empty())
+  if (nest.collapse() && nest.sizes().size() == kept.size() && nest.readings()[0].valid.empty())
     return {nest.readings()[0].value, nest.view(0)};
   return {kernel, ViewAttr::get(op.getContext(), 0, strides, {}, {})};
 }
@@ -118,7 +120,7 @@ stablehlo::ConvolutionOp widened(stablehlo::ConvolutionOp op) {
   };
   auto type = cast<RankedTensorType>(op.getResult().getType());
   if (!isHalf(op.getLhs()) || !isKnown(op.getRhs()) || !isKnown(op.getResult()) ||
-      op.getBatchGroupCount() != 1 || type.getRank() < 3 || type.getRank() > 4 ||
+      op.getBatchGroupCount() != 1 || type.getRank() < 3 || type.getRank() > 5 ||
       type.getNumElements() == 0 || !compiler::mayRewrite(op, "widen-convolution"))
     return op;
   OpBuilder builder(op);
@@ -190,36 +192,6 @@ Value transposedImage(OpBuilder &builder, Location location, Value value, ArrayR
   return converted(builder, conversion.getLoc(), before, elementOf(value));
 }
 
-/// Known before the program runs, or given to it: worth packing.
-bool isWeight(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::ReverseOp, stablehlo::ConvertOp>(op))
-      return isa<stablehlo::ConstantOp>(op);
-    value = op->getOperand(0);
-  }
-  return true;
-}
-
-/// Whether the window is computed, has more pixels than there are places for it, and both sides have channels to
-/// make tiles of. Then it is not packed for every place, and images are what the depth is made of.
-bool isCorrelation(stablehlo::ConvolutionOp op) {
-  constexpr int64_t kFewest = 4;
-  auto numbers = op.getDimensionNumbers();
-  auto sizeOf = [](Value value, ArrayRef<int64_t> dims) {
-    int64_t size = 1;
-    for (int64_t d : dims)
-      size *= cast<RankedTensorType>(value.getType()).getDimSize(d);
-    return size;
-  };
-  bool isTurned = op.getWindowReversal() && llvm::is_contained(*op.getWindowReversal(), true);
-  ArrayRef<int64_t> places = numbers.getOutputSpatialDimensions();
-  return op.getFeatureGroupCount() == 1 && areOnes(op.getLhsDilation()) && !isTurned && !isWeight(op.getRhs()) &&
-         sizeOf(op.getRhs(), numbers.getKernelSpatialDimensions()) > sizeOf(op.getResult(), places) &&
-         sizeOf(op.getRhs(), {numbers.getKernelOutputFeatureDimension()}) >= kFewest &&
-         sizeOf(op.getLhs(), {numbers.getInputBatchDimension()}) * sizeOf(op.getResult(), {places.back()}) >=
-             kFewest;
-}
-
 Dims orderOf(std::initializer_list<ArrayRef<int64_t>> parts) {
   Dims all;
   for (ArrayRef<int64_t> part : parts)
@@ -260,7 +232,7 @@ void formCorrelation(stablehlo::ConvolutionOp op) {
 /// Of images of integers of 8 bits, whose pixels lie side by side.
 std::optional<std::array<IntegerSide, 2>> sidesOfBytes(OpBuilder &builder, stablehlo::ConvolutionOp op) {
   int64_t rank = cast<RankedTensorType>(op.getResult().getType()).getRank();
-  if ((rank != 3 && rank != 4) || !areOnes(op.getLhsDilation()))
+  if (rank < 3 || rank > 5 || !areOnes(op.getLhsDilation()))
     return std::nullopt;
   return integerSides(builder, op);
 }
@@ -298,7 +270,8 @@ void form(stablehlo::ConvolutionOp op) {
   std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(builder, op);
   if (!bytes && (!isImage(op.getLhs()) || !isImage(op.getRhs()) || !isImage(op.getResult())))
     return;
-  if (!bytes && isCorrelation(op) && compiler::mayRewrite(op, "correlation"))
+  if (!bytes && cast<RankedTensorType>(op.getType()).getRank() < 5 && isCorrelation(op) &&
+      compiler::mayRewrite(op, "correlation"))
     return formCorrelation(op);
   if (!compiler::mayRewrite(op, "convolution"))
     return;
@@ -408,32 +381,41 @@ void form(stablehlo::ReduceWindowOp op) {
   op.erase();
 }
 
-/// As many operations around a pool are looked at, for each direction.
-constexpr size_t kNeighbours = 24;
-
-/// Whether a convolution is among what makes an image, or reads it: then channels lie inmost there as well.
-bool isNearConvolution(stablehlo::ReduceWindowOp pool) {
-  for (bool isBefore : {true, false}) {
-    SmallVector<Operation *> seen{pool};
-    for (size_t next = 0; next < seen.size() && seen.size() <= kNeighbours; ++next) {
-      auto look = [&](Operation *op) {
-        if (op && !llvm::is_contained(seen, op) && seen.size() <= kNeighbours)
-          seen.push_back(op);
-      };
-      if (isBefore)
-        for (Value operand : seen[next]->getOperands())
-          look(operand.getDefiningOp());
-      else
-        for (Operation *user : seen[next]->getUsers()) {
-          if (seen.size() > kNeighbours)
-            break;
-          look(user);
-        }
-    }
-    if (llvm::any_of(seen, [](Operation *op) { return isa<stablehlo::ConvolutionOp, ConvolutionOp>(op); }))
-      return true;
+/// A window that is all of an image is a reduction: there is one place for it along each of its
+/// dimensions. Halves stay windows, which are combined in f32.
+bool reduceWhole(stablehlo::ReduceWindowOp op) {
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+  Dims padding = paddingOf(op.getPadding(), size_t(type.getRank()));
+  auto isHeld = [](Value input) { return isImage(input) || isa<IntegerType>(elementOf(input)); };
+  if (!type.hasStaticShape() || type.getNumElements() == 0 ||
+      !llvm::all_of(op.getInputs(), isHeld) || !areOnes(op.getBaseDilations()) ||
+      llvm::any_of(padding, [](int64_t size) { return size != 0; }))
+    return false;
+  Dims whole, left;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    int64_t window = op.getWindowDimensions()[d],
+            result = cast<RankedTensorType>(op.getResult(0).getType()).getDimSize(d);
+    if (window > 1 && window == type.getDimSize(d))
+      whole.push_back(d);
+    else if (window == 1 && result == type.getDimSize(d))
+      left.push_back(result);
+    else
+      return false;
   }
-  return false;
+  if (whole.empty() || !compiler::mayRewrite(op, "whole-window"))
+    return false;
+  OpBuilder builder(op);
+  SmallVector<Type> types;
+  for (Value result : op.getResults())
+    types.push_back(RankedTensorType::get(left, elementOf(result)));
+  auto reduce = builder.create<stablehlo::ReduceOp>(op.getLoc(), types, op.getInputs(),
+                                                    op.getInitValues(), whole);
+  reduce.getBody().takeBody(op.getBody());
+  for (auto [window, reduced] : llvm::zip(op.getResults(), reduce.getResults()))
+    window.replaceAllUsesWith(
+        builder.create<stablehlo::ReshapeOp>(op.getLoc(), window.getType(), reduced));
+  op.erase();
+  return true;
 }
 
 /// Pools that stay as they are: images of f32 with columns inmost, between which and channels inmost two transposes would lie that nobody takes
@@ -453,6 +435,9 @@ public:
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal())
         continue;
+      for (Operation *op : operationsOf(function.getBody().front()))
+        if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
+          reduceWhole(window);
       // Before any of them changes.
       llvm::DenseSet<Operation *> planar;
       for (auto window : function.getBody().front().getOps<stablehlo::ReduceWindowOp>())

@@ -31,36 +31,111 @@ int64_t sizeOf(Value value, ArrayRef<int64_t> dims) {
   return size;
 }
 
-/// Reads `value` over each of `batch`, then `first` as one dimension, then `second` as one.
-std::optional<Side> readAs(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> first,
-                           ArrayRef<int64_t> second, bool throughMoves) {
+/// What each dimension of a batch is cut into, outermost first.
+using Cuts = SmallVector<Dims>;
+
+/// A loop over each of `batch`, cut so, then `first` as one dimension, then `second` as one.
+LoopNest nestOf(Value value, ArrayRef<int64_t> batch, const Cuts &cuts, ArrayRef<int64_t> first,
+                ArrayRef<int64_t> second, bool throughMoves) {
   auto shape = cast<RankedTensorType>(value.getType()).getShape();
   SmallVector<int64_t> strides = rowMajorStrides(shape), sizes, own;
   SmallVector<int> marks;
   int mark = 0;
-  auto add = [&](ArrayRef<int64_t> dims, bool asOne) {
-    for (int64_t d : dims) {
-      sizes.push_back(shape[d]);
-      own.push_back(strides[d]);
-      marks.push_back(mark);
-      mark += asOne ? 0 : 1;
-    }
-    if (asOne && dims.empty()) {
-      sizes.push_back(1);
-      own.push_back(0);
-      marks.push_back(mark);
-    }
-    mark += asOne ? 1 : 0;
+  auto add = [&](int64_t size, int64_t stride) {
+    sizes.push_back(size);
+    own.push_back(stride);
+    marks.push_back(mark);
   };
-  add(batch, false);
-  add(first, true);
-  add(second, true);
+  for (auto [d, cut] : llvm::zip(batch, cuts)) {
+    int64_t inner = shape[d];
+    for (int64_t size : cut) {
+      inner /= size;
+      add(size, strides[d] * inner);
+      ++mark;
+    }
+  }
+  for (ArrayRef<int64_t> dims : {first, second}) {
+    for (int64_t d : dims)
+      add(shape[d], strides[d]);
+    if (dims.empty())
+      add(1, 0);
+    ++mark;
+  }
   LoopNest nest(sizes, marks);
   nest.add(value, own, [&](Value) { return !throughMoves; });
-  if (!nest.collapse() || nest.sizes().size() != batch.size() + 2 ||
-      !nest.readings()[0].valid.empty())
+  return nest;
+}
+
+Cuts uncut(Value value, ArrayRef<int64_t> batch) {
+  Cuts cuts;
+  for (int64_t d : batch)
+    cuts.push_back({cast<RankedTensorType>(value.getType()).getDimSize(d)});
+  return cuts;
+}
+
+/// Reads `value` over each of `batch`, cut so, then `first` as one dimension, then `second` as one.
+std::optional<Side> readAs(Value value, ArrayRef<int64_t> batch, const Cuts &cuts,
+                           ArrayRef<int64_t> first, ArrayRef<int64_t> second, bool throughMoves) {
+  LoopNest nest = nestOf(value, batch, cuts, first, second, throughMoves);
+  size_t count = 2;
+  for (const Dims &cut : cuts)
+    count += cut.size();
+  if (!nest.collapse() || nest.sizes().size() != count || !nest.readings()[0].valid.empty())
     return std::nullopt;
   return Side{nest.readings()[0].value, nest.view(0)};
+}
+std::optional<Side> readAs(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> first,
+                           ArrayRef<int64_t> second, bool throughMoves) {
+  return readAs(value, batch, uncut(value, batch), first, second, throughMoves);
+}
+
+/// The cuts of a batch that let `value` be read through what moved it, which merged dimensions of
+/// which some are repeated (heads that share keys); none where it can be read without, or not at
+/// all.
+std::optional<Cuts> cutsOf(Value value, ArrayRef<int64_t> batch, ArrayRef<int64_t> first,
+                           ArrayRef<int64_t> second) {
+  Operation *maker = value.getDefiningOp();
+  if (!maker || maker->hasAttr(kAloneAttr) ||
+      readAs(value, batch, first, second, /*throughMoves=*/true))
+    return std::nullopt;
+  LoopNest nest = nestOf(value, batch, uncut(value, batch), first, second, /*throughMoves=*/true);
+  nest.collapse();
+  Cuts cuts(batch.size());
+  SmallVector<int> others(2);
+  for (auto [size, mark] : llvm::zip(nest.sizes(), nest.marks())) {
+    if (size_t(mark) < batch.size())
+      cuts[size_t(mark)].push_back(size);
+    else
+      ++others[size_t(mark) - batch.size()];
+  }
+  if (others[0] != 1 || others[1] != 1 || !nest.readings()[0].valid.empty())
+    return std::nullopt;
+  return cuts;
+}
+
+/// Cuts wherever one of the two is cut; nothing where one cut would go through a piece of the
+/// other.
+std::optional<Cuts> joined(const Cuts &a, const Cuts &b) {
+  Cuts all;
+  for (auto [one, other] : llvm::zip(a, b)) {
+    SmallVector<int64_t> inner; // Sizes of what lies within each cut.
+    for (const Dims &cut : {one, other}) {
+      int64_t within = 1;
+      for (int64_t size : llvm::reverse(cut))
+        inner.push_back(within *= size);
+    }
+    llvm::sort(inner);
+    inner.erase(std::unique(inner.begin(), inner.end()), inner.end());
+    Dims cut;
+    for (int64_t within = 1; int64_t next : inner) {
+      if (next % within != 0)
+        return std::nullopt;
+      cut.insert(cut.begin(), next / within);
+      within = next;
+    }
+    all.push_back(cut);
+  }
+  return all;
 }
 
 Side readSide(OpBuilder &builder, Location location, Value value, ArrayRef<int64_t> batch,
@@ -151,6 +226,132 @@ bool mayBeOneRow(const Side &matrix, stablehlo::DotGeneralOp dot) {
          !matrix.value.getDefiningOp<stablehlo::ConstantOp>() && compiler::mayRewrite(dot, "one-column-as-row");
 }
 
+/// The given value, or a constant, that this one is only an order of.
+bool isWeightMoved(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<stablehlo::TransposeOp, stablehlo::ReshapeOp>(op))
+      return isa<stablehlo::ConstantOp>(op);
+    value = op->getOperand(0);
+  }
+  return true;
+}
+
+Dims withoutOnes(ArrayRef<int64_t> shape) {
+  Dims sizes;
+  llvm::copy_if(shape, std::back_inserter(sizes), [](int64_t size) { return size != 1; });
+  return sizes;
+}
+
+/// Weights of one matrix for each of some experts or heads, brought together so that the columns of
+/// all of them are those of one product, as importers write einsum: they would be copied in every
+/// run. The same as a product for each matrix, which is read where it lies; null where that is not
+/// so.
+stablehlo::DotGeneralOp splitColumns(stablehlo::DotGeneralOp dot) {
+  constexpr int64_t kFewestColumns = 16;
+  auto numbers = dot.getDotDimensionNumbers();
+  Value moved = dot.getRhs();
+  while (Operation *op = moved.getDefiningOp()) {
+    bool isSame =
+        isa<stablehlo::ReshapeOp>(op) ||
+        (isa<stablehlo::BroadcastInDimOp>(op) && countOf(op->getOperand(0)) == countOf(moved) &&
+         llvm::is_sorted(cast<stablehlo::BroadcastInDimOp>(op).getBroadcastDimensions()));
+    if (!isSame)
+      break;
+    moved = op->getOperand(0);
+  }
+  ArrayRef<int64_t> rightBatch = numbers.getRhsBatchingDimensions(),
+                    rightDepth = numbers.getRhsContractingDimensions();
+  // There are no kernels for batches in bf16.
+  bool isF32 = cast<RankedTensorType>(moved.getType()).getElementType().isF32() &&
+               !dot->hasAttr(compiler::kNarrowedAttr);
+  if (!isF32 || !moved.getDefiningOp<stablehlo::TransposeOp>() || !isWeightMoved(moved) ||
+      sizeOf(dot.getRhs(), rightBatch) != 1 || rightDepth.size() != 1)
+    return {};
+  Dims columns = others(dot.getRhs(), rightBatch, rightDepth);
+  int64_t depth = sizeOf(dot.getRhs(), rightDepth), count = sizeOf(dot.getRhs(), columns);
+  // Columns of size one lie anywhere.
+  auto right = cast<RankedTensorType>(dot.getRhs().getType());
+  const auto *first = llvm::find_if(columns, [&](int64_t d) { return right.getDimSize(d) != 1; });
+  bool isDepthFirst = first == columns.end() || rightDepth[0] < *first;
+  Dims three = withoutOnes(cast<RankedTensorType>(moved.getType()).getShape()),
+       two = withoutOnes(right.getShape());
+  Dims expected = isDepthFirst ? Dims{depth, count} : Dims{count, depth};
+  if (three.size() != 3 || two != expected || (isDepthFirst ? three[0] : three[2]) != depth ||
+      readAs(dot.getRhs(), rightBatch, rightDepth, columns, /*throughMoves=*/true))
+    return {};
+  int64_t matrices = isDepthFirst ? three[1] : three[0], each = isDepthFirst ? three[2] : three[1];
+  if (each < kFewestColumns || !compiler::mayRewrite(dot, "split-columns"))
+    return {};
+  OpBuilder builder(dot);
+  Location location = dot.getLoc();
+  auto left = cast<RankedTensorType>(dot.getLhs().getType()),
+       result = cast<RankedTensorType>(dot.getResult().getType());
+  Value matrixOfEach = builder.create<stablehlo::ReshapeOp>(
+      location, RankedTensorType::get(three, left.getElementType()), moved);
+  Dims repeated = {matrices}, behind, sizes = {matrices}, rows;
+  llvm::append_range(repeated, left.getShape());
+  for (int64_t d = 0; d < left.getRank(); ++d) {
+    behind.push_back(d + 1);
+    if (!llvm::is_contained(numbers.getLhsContractingDimensions(), d)) {
+      sizes.push_back(left.getDimSize(d));
+      rows.push_back(int64_t(rows.size()) + 1);
+    }
+  }
+  sizes.push_back(each);
+  Value lhs = builder.create<stablehlo::BroadcastInDimOp>(
+      location, RankedTensorType::get(repeated, left.getElementType()), dot.getLhs(), behind);
+  auto split = stablehlo::DotDimensionNumbersAttr::get(
+      dot.getContext(), {0}, {isDepthFirst ? 1 : 0}, {numbers.getLhsContractingDimensions()[0] + 1},
+      {isDepthFirst ? 0 : 2});
+  auto made = cast<stablehlo::DotGeneralOp>(builder.clone(*dot));
+  made.getLhsMutable().assign(lhs);
+  made.getRhsMutable().assign(matrixOfEach);
+  made.setDotDimensionNumbersAttr(split);
+  made.getResult().setType(RankedTensorType::get(sizes, result.getElementType()));
+  Dims order(rows); // Rows, matrices, columns.
+  order.append({0, int64_t(rows.size()) + 1});
+  Value back = builder.create<stablehlo::TransposeOp>(location, made.getResult(), order);
+  dot.getResult().replaceAllUsesWith(builder.create<stablehlo::ReshapeOp>(location, result, back));
+  dot.erase();
+  return made;
+}
+
+/// How both sides of f32 are read where the batch has to be cut for that.
+struct CutSides {
+  Dims batch;
+  Side left, right;
+};
+std::optional<CutSides> readCut(stablehlo::DotGeneralOp dot, ArrayRef<int64_t> rows,
+                                ArrayRef<int64_t> columns) {
+  constexpr size_t kMostDimensions = 4;
+  auto numbers = dot.getDotDimensionNumbers();
+  ArrayRef<int64_t> leftBatch = numbers.getLhsBatchingDimensions(),
+                    rightBatch = numbers.getRhsBatchingDimensions(),
+                    leftDepth = numbers.getLhsContractingDimensions(),
+                    rightDepth = numbers.getRhsContractingDimensions();
+  Value lhs = dot.getLhs(), rhs = dot.getRhs();
+  std::optional<Cuts> ofLeft = cutsOf(lhs, leftBatch, rows, leftDepth),
+                      ofRight = cutsOf(rhs, rightBatch, rightDepth, columns);
+  if (!ofLeft && !ofRight)
+    return std::nullopt;
+  std::optional<Cuts> cuts =
+      joined(ofLeft.value_or(uncut(lhs, leftBatch)), ofRight.value_or(uncut(rhs, rightBatch)));
+  if (!cuts)
+    return std::nullopt;
+  CutSides sides;
+  for (const Dims &cut : *cuts)
+    llvm::append_range(sides.batch, cut);
+  std::optional<Side> left = readAs(lhs, leftBatch, *cuts, rows, leftDepth, /*throughMoves=*/true),
+                      right = readAs(rhs, rightBatch, *cuts, rightDepth, columns,
+                                     /*throughMoves=*/true);
+  if (!left || !right || sides.batch.size() > kMostDimensions ||
+      !compiler::mayRewrite(dot, "cut-batch"))
+    return std::nullopt;
+  sides.left = *left;
+  sides.right = *right;
+  return sides;
+}
+
 /// `bytes` are the sides, where they are integers.
 void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>> bytes) {
   auto numbers = dot.getDotDimensionNumbers();
@@ -161,13 +362,21 @@ void form(stablehlo::DotGeneralOp dot, std::optional<std::array<IntegerSide, 2>>
                     rightDepth = numbers.getRhsContractingDimensions();
   Dims rows = others(lhs, leftBatch, leftDepth), columns = others(rhs, rightBatch, rightDepth);
   OpBuilder builder(dot);
-  Side left = readSide(builder, dot.getLoc(), lhs, leftBatch, rows, leftDepth),
-       right = readSide(builder, dot.getLoc(), rhs, rightBatch, rightDepth, columns);
+  bool isF32 = !bytes && cast<RankedTensorType>(lhs.getType()).getElementType().isF32();
+  Dims batch;
+  Side left, right;
+  if (std::optional<CutSides> cut = isF32 ? readCut(dot, rows, columns) : std::nullopt) {
+    batch = cut->batch;
+    left = cut->left;
+    right = cut->right;
+  } else {
+    for (int64_t d : leftBatch)
+      batch.push_back(cast<RankedTensorType>(lhs.getType()).getDimSize(d));
+    left = readSide(builder, dot.getLoc(), lhs, leftBatch, rows, leftDepth);
+    right = readSide(builder, dot.getLoc(), rhs, rightBatch, rightDepth, columns);
+  }
   if (cast<RankedTensorType>(lhs.getType()).getElementType().isF32())
     readBf16(dot, left, right);
-  Dims batch;
-  for (int64_t d : leftBatch)
-    batch.push_back(cast<RankedTensorType>(lhs.getType()).getDimSize(d));
   auto rowCount = uint64_t(sizeOf(lhs, rows)), columnCount = uint64_t(sizeOf(rhs, columns));
   if (columnCount == 1 && rowCount > 1 && !bytes && mayBeOneRow(left, dot)) {
     std::swap(left, right);
@@ -197,7 +406,11 @@ public:
     rewriteEach(getOperation(), [](Operation *op) {
       if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
         std::optional<std::array<IntegerSide, 2>> bytes = sidesOfBytes(dot);
-        if ((bytes || isPlainProduct(dot)) && compiler::mayRewrite(dot, "product"))
+        if (!bytes && !isPlainProduct(dot))
+          return;
+        if (stablehlo::DotGeneralOp split = bytes ? stablehlo::DotGeneralOp() : splitColumns(dot))
+          dot = split;
+        if (compiler::mayRewrite(dot, "product"))
           form(dot, bytes);
       }
     });

@@ -195,7 +195,7 @@ std::optional<Sums> sumsOf(stablehlo::DotGeneralOp dot) {
 
 std::optional<Sums> sumsOf(stablehlo::ConvolutionOp op) {
   int64_t rank = typeOf(op.getResult()).getRank();
-  if ((rank != 3 && rank != 4) || !areOnes(op.getLhsDilation()) || op.getBatchGroupCount() != 1)
+  if (rank < 3 || rank > 5 || !areOnes(op.getLhsDilation()) || op.getBatchGroupCount() != 1)
     return std::nullopt;
   auto numbers = op.getDimensionNumbers();
   auto kernel = typeOf(op.getRhs());

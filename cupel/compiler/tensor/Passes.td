@@ -72,9 +72,9 @@ def NameFusions : TensorPass<"name-fusions"> {
 }
 
 def VolumesAsImages : TensorPass<"volumes-as-images"> {
-  let summary = "Bring convolutions and pools of three spatial dimensions to two, and pools of one";
+  let summary = "Bring correlations and pools of three spatial dimensions to two, and pools of one";
   let description = [{
-    Slices of a volume under a kernel become channels of an image; windows are folded over height and width and then over the depth.
+    Slices of a volume under the window of a correlation become channels of an image; windows of pools are folded over height and width and then over the depth.
   }];
 }
 
@@ -120,7 +120,7 @@ def FormConvolutions : TensorPass<"form-convolutions"> {
   let summary = "Bring convolutions and pools of images to channels inmost";
   let description = [{
     Of f32 and one or two spatial dimensions. Images are transposed before and back behind; kernels are
-    read as they lie. Where operands are rounded to bf16 (`narrow-products`) and taps have many channels, the convolution
+    read as they lie. A window that is all of an image becomes a reduction. Where operands are rounded to bf16 (`narrow-products`) and taps have many channels, the convolution
     rounds its image itself.
   }];
 }
@@ -136,8 +136,16 @@ def SinkTransposes : TensorPass<"sink-transposes"> {
   let summary = "Move transposes behind elementwise operations, reductions and moves, and cancel them";
   let description = [{
     Those that `form-convolutions` made (`tir.layout`), where the other operands are transposed alike,
-    or are numbers and broadcasts, which are made in the other order just as well. They pass concatenations and slices,
-    reshapes of dimensions that are neighbours on both sides, broadcasts, and transposes of channels among each other.
+    or are numbers and broadcasts, which are made in the other order just as well. They pass concatenations, slices, pads,
+    reversals, gathers along one dimension, reshapes of dimensions that are neighbours on both sides, broadcasts, and transposes of channels among each other.
+  }];
+}
+
+def RepeatConversions : TensorPass<"repeat-conversions"> {
+  let summary = "Let each reader of a tensor that is widened for a sum widen it itself";
+  let description = [{
+    Importers compute variances in f64: the image in f64 would lie in memory for the two sums that read it, twice as large as what
+    it was converted from.
   }];
 }
 

@@ -113,20 +113,24 @@ private:
   /// What becomes fewer first, so that little is made in between; of what becomes more the inmost dimension first: what is picked one by one is
   /// picked while it is little, and whole rows are copied behind it.
   bool isWorthIt() {
-    constexpr int64_t kMostBetween = 2;
+    // Whole rows are copied in a small part of the time that elements take which are picked one by
+    // one.
+    constexpr int64_t kMostBetween = 2, kMostOfRowsBetween = 8, kRow = 16;
     SmallVector<int64_t> shape(shapedType(op.getOperand()).getShape());
     auto turn = [&](const Along &one) {
       double growth = double(one.count()) / double(shape[one.dimension]);
       return growth <= 1 ? std::pair(growth, one.dimension) : std::pair(2.0, -one.dimension);
     };
     llvm::sort(parts, [&](const Along &a, const Along &b) { return turn(a) < turn(b); });
-    int64_t most = kMostBetween * shapedType(op.getResult()).getNumElements();
-    for (const Along &along : parts) {
+    auto sizeOf = [](ArrayRef<int64_t> sizes) {
+      return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+    };
+    int64_t result = shapedType(op.getResult()).getNumElements();
+    return llvm::all_of(parts, [&](const Along &along) {
       shape[along.dimension] = along.count();
-      if (std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()) > most)
-        return false;
-    }
-    return true;
+      bool areRows = sizeOf(ArrayRef(shape).drop_front(along.dimension + 1)) >= kRow;
+      return sizeOf(shape) <= (areRows ? kMostOfRowsBetween : kMostBetween) * result;
+    });
   }
 
   Value places(const Along &along) {

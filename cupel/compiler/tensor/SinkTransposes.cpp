@@ -1,6 +1,7 @@
 // Transposes are moved behind what works on elements and behind what moves them, until they meet others that undo them.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Gathers.h"
 #include "cupel/compiler/tensor/Group.h"
 #include "cupel/compiler/tensor/Passes.h"
 
@@ -113,17 +114,28 @@ bool sinkThroughReduction(stablehlo::ReduceOp reduce) {
   Dims dims, kept; // Of the transpose's operand; those that stay in the order of the result.
   for (auto [i, d] : llvm::enumerate(transpose.getPermutation()))
     (llvm::is_contained(reduce.getDimensions(), int64_t(i)) ? dims : kept).push_back(d);
-  if (!llvm::is_sorted(kept) || !compiler::mayRewrite(reduce, "sink-through-reduction"))
+  if (!compiler::mayRewrite(reduce, "sink-through-reduction"))
     return false;
   llvm::sort(dims);
+  // What is left of the transpose goes behind.
+  Dims inOrder(kept), sizes, left;
+  llvm::sort(inOrder);
+  for (int64_t d : inOrder)
+    sizes.push_back(shapeOf(transpose.getOperand())[size_t(d)]);
+  for (int64_t d : kept)
+    left.push_back(llvm::find(inOrder, d) - inOrder.begin());
   OpBuilder builder(reduce);
   OperationState state(reduce.getLoc(), reduce->getName());
   state.addOperands({transpose.getOperand(), reduce.getInitValues()[0]});
-  state.addTypes(reduce.getResult(0).getType());
+  state.addTypes(RankedTensorType::get(sizes, elementOf(reduce.getResult(0))));
   state.addAttribute("dimensions", builder.getDenseI64ArrayAttr(dims));
   IRMapping mapping;
   reduce.getBody().cloneInto(state.addRegion(), mapping);
-  reduce.getResult(0).replaceAllUsesWith(builder.create(state)->getResult(0));
+  Value made = builder.create(state)->getResult(0);
+  if (llvm::is_sorted(left))
+    reduce.getResult(0).replaceAllUsesWith(made);
+  else
+    replaceBy(reduce, made, left);
   return true;
 }
 
@@ -159,6 +171,62 @@ bool sinkThroughSlice(stablehlo::SliceOp op) {
   replaceBy(op,
             builder.create<stablehlo::SliceOp>(op.getLoc(), type, transpose.getOperand(), before(op.getStartIndices(), permutation),
                                                before(op.getLimitIndices(), permutation), before(op.getStrides(), permutation)),
+            permutation);
+  return true;
+}
+
+bool sinkThroughPad(stablehlo::PadOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || !compiler::mayRewrite(op, "sink-through-pad"))
+    return false;
+  OpBuilder builder(op);
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  auto type = RankedTensorType::get(before(shapeOf(op), permutation), elementOf(op));
+  replaceBy(op,
+            builder.create<stablehlo::PadOp>(op.getLoc(), type, transpose.getOperand(),
+                                             op.getPaddingValue(),
+                                             before(op.getEdgePaddingLow(), permutation),
+                                             before(op.getEdgePaddingHigh(), permutation),
+                                             before(op.getInteriorPadding(), permutation)),
+            permutation);
+  return true;
+}
+
+bool sinkThroughReverse(stablehlo::ReverseOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  if (!transpose || !compiler::mayRewrite(op, "sink-through-reverse"))
+    return false;
+  Dims turned;
+  for (int64_t d : op.getDimensions())
+    turned.push_back(transpose.getPermutation()[size_t(d)]);
+  llvm::sort(turned);
+  OpBuilder builder(op);
+  replaceBy(op, builder.create<stablehlo::ReverseOp>(op.getLoc(), transpose.getOperand(), turned),
+            transpose.getPermutation());
+  return true;
+}
+
+/// Places along one dimension, as images are padded by reflection.
+bool sinkThroughGather(stablehlo::GatherOp op) {
+  stablehlo::TransposeOp transpose = layoutOf(op.getOperand());
+  std::optional<int64_t> taken = transpose ? takenDimension(op) : std::nullopt;
+  if (!taken || !compiler::mayRewrite(op, "sink-through-gather"))
+    return false;
+  ArrayRef<int64_t> permutation = transpose.getPermutation();
+  int64_t along = permutation[size_t(*taken)];
+  Dims others;
+  for (int64_t d = 0; d < int64_t(permutation.size()); ++d)
+    if (d != along)
+      others.push_back(d);
+  OpBuilder builder(op);
+  auto numbers = stablehlo::GatherDimensionNumbersAttr::get(op.getContext(), others, {along}, {},
+                                                            {}, {along}, 1);
+  auto type = RankedTensorType::get(before(shapeOf(op.getResult()), permutation),
+                                    elementOf(op.getResult()));
+  replaceBy(op,
+            builder.create<stablehlo::GatherOp>(
+                op.getLoc(), type, transpose.getOperand(), op.getStartIndices(), numbers,
+                before(op.getSliceSizes(), permutation), op.getIndicesAreSorted()),
             permutation);
   return true;
 }
@@ -326,12 +394,19 @@ public:
         if (op->use_empty())
           continue;
         llvm::TypeSwitch<Operation *>(op)
-            .Case([](stablehlo::TransposeOp transpose) { return sinkThroughTranspose(transpose) || cancel(transpose); })
+            .Case([](stablehlo::TransposeOp transpose) {
+              return sinkThroughTranspose(transpose) || cancel(transpose);
+            })
             .Case([](stablehlo::ReduceOp reduce) { return sinkThroughReduction(reduce); })
             .Case([](stablehlo::ConcatenateOp joined) { return sinkThroughConcatenation(joined); })
             .Case([](stablehlo::SliceOp slice) { return sinkThroughSlice(slice); })
+            .Case([](stablehlo::PadOp pad) { return sinkThroughPad(pad); })
+            .Case([](stablehlo::ReverseOp reverse) { return sinkThroughReverse(reverse); })
+            .Case([](stablehlo::GatherOp gather) { return sinkThroughGather(gather); })
             .Case([](stablehlo::ReshapeOp reshape) { return sinkThroughReshape(reshape); })
-            .Case([](stablehlo::BroadcastInDimOp broadcast) { return sinkThroughBroadcast(broadcast); })
+            .Case([](stablehlo::BroadcastInDimOp broadcast) {
+              return sinkThroughBroadcast(broadcast);
+            })
             .Default([](Operation *other) { return sinkThroughElementwise(other); });
       }
       eraseUnused(block);

@@ -466,18 +466,22 @@ LogicalResult tir::ConvolutionOp::verify() {
   auto image = cast<RankedTensorType>(getImage().getType()),
        result = cast<RankedTensorType>(getResult().getType());
   for (RankedTensorType type : {image, result})
-    if (!type.hasStaticShape() || type.getRank() != 4)
-      return emitOpError("works on images of static shape and rank 4");
-  if (getWindow().size() != 2 || getStrides().size() != 2 || getDilations().size() != 2 ||
-      getPadding().size() != 4 || (getSpread() && getSpread()->size() != 2) ||
+    if (!type.hasStaticShape() || (type.getRank() != 4 && type.getRank() != 5) ||
+        type.getRank() != image.getRank())
+      return emitOpError("works on images or volumes of static shape, of rank 4 or 5");
+  auto spatial = size_t(image.getRank() - 2);
+  if (getWindow().size() != spatial || getStrides().size() != spatial ||
+      getDilations().size() != spatial || getPadding().size() != 2 * spatial ||
+      (getSpread() && getSpread()->size() != spatial) ||
       getViews().size() != getExtras().size() + 1)
-    return emitOpError("needs 2 sizes, strides and dilations, 4 paddings and a view for the kernel "
-                       "and each extra");
-  auto groups = int64_t(getGroups()), channels = image.getDimSize(3), filters = result.getDimSize(3);
+    return emitOpError() << "needs " << spatial << " sizes, strides and dilations, " << 2 * spatial
+                         << " paddings and a view for the kernel and each extra";
+  auto groups = int64_t(getGroups()), channels = image.getShape().back(),
+       filters = result.getShape().back();
   if (groups < 1 || channels % groups != 0 || filters % groups != 0 ||
       result.getDimSize(0) != image.getDimSize(0))
     return emitOpError("has channels, filters and groups that do not fit");
-  for (int i : {0, 1}) {
+  for (unsigned i = 0; i < spatial; ++i) {
     if (getStrides()[i] < 1 || getDilations()[i] < 1 || getWindow()[i] < 1 || spreadOf(i) < 1)
       return emitOpError("needs positive strides, dilations, spreads and window sizes");
     int64_t reach = (getWindow()[i] - 1) * getDilations()[i] + 1;
@@ -494,10 +498,11 @@ LogicalResult tir::ConvolutionOp::verify() {
     if (getRounded() && !elementOf(side).isF32() && !elementOf(side).isBF16())
       return emitOpError("rounds numbers that are neither f32 nor bf16");
   auto views = llvm::to_vector(getViews().getAsRange<ViewAttr>());
-  if (failed(verifyView(*this, views[0], getKernel(),
-                        {getWindow()[0], getWindow()[1], channels / groups, filters})))
+  SmallVector<int64_t> read(getWindow());
+  read.append({channels / groups, filters});
+  if (failed(verifyView(*this, views[0], getKernel(), read)))
     return failure();
-  int64_t pixels = result.getDimSize(0) * result.getDimSize(1) * result.getDimSize(2);
+  int64_t pixels = ShapedType::getNumElements(result.getShape().drop_back());
   for (auto [i, extra] : llvm::enumerate(getExtras()))
     if (failed(verifyView(*this, views[i + 1], extra, {pixels, filters})))
       return failure();

@@ -163,14 +163,14 @@ def Tir_AttentionOp : Tir_Op<"attention", [Pure, IsolatedFromAbove, SingleBlock]
 }
 
 def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBlock]> {
-  let summary = "A convolution of images with channels inmost, with an epilogue";
+  let summary = "A convolution of images or volumes with channels inmost, with an epilogue";
   let description = [{
-    `image` is batch x height x width x channels, the result batch x height x width x filters. The
-    first view reads `kernel` over the height and width of `window`, the channels of a group, and
-    filters. `padding` is top, bottom, left, right. With `spread`, pixels of the image lie so far apart,
+    `image` is batch x height x width x channels, the result batch x height x width x filters; of volumes both have a
+    depth before the height. The first view reads `kernel` over the sizes of `window`, the channels of a group, and
+    filters. `padding` is low and high of each spatial dimension. With `spread`, pixels of the image lie so far apart,
     with zeros between them (a transposed convolution). With `rounded`, numbers of image and kernel are
-    bf16, or f32 that is rounded to bf16 on its way; sums are f32. The other views read `extras` over pixels (batch x
-    height x width of the result) and filters. The body takes the element of the convolution and those
+    bf16, or f32 that is rounded to bf16 on its way; sums are f32. The other views read `extras` over pixels (batch and
+    spatial dimensions of the result) and filters. The body takes the element of the convolution and those
     of the extras. Image and kernel may be integers of 8 bits, as the sides of `tir.product`, with `zeros`; what
     lies outside of the image adds nothing.
   }];

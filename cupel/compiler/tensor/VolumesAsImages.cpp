@@ -1,6 +1,8 @@
-// What has three spatial dimensions is brought to two, for which there are kernels. Of a convolution each slice of the depth
-// becomes an image whose channels are those of all slices under the kernel; windows of a pool are folded over height and width and then over the
-// depth, which is exact for extremes and another order of sums. Pools of lines become pools of images of one row.
+// What has three spatial dimensions is brought to two where kernels have no more. Of a correlation
+// each slice of the depth becomes an image whose channels are those of all slices under the window;
+// windows of a pool are folded over height and width and then over the depth, which is exact for
+// extremes and another order of sums. Pools of lines become pools of images of one row. Other
+// convolutions stay volumes.
 
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/Group.h"
@@ -100,7 +102,8 @@ Value slicesAsChannels(Writer &w, Value volume, stablehlo::ConvolutionOp op, int
 }
 
 void rewrite(stablehlo::ConvolutionOp op) {
-  if (!isVolume(op.getLhs()) || !isVolume(op.getRhs()) || !isVolume(op.getResult()) || op.getBatchGroupCount() != 1 ||
+  if (!isVolume(op.getLhs()) || !isVolume(op.getRhs()) || !isVolume(op.getResult()) ||
+      op.getBatchGroupCount() != 1 || !isCorrelation(op) ||
       !compiler::mayRewrite(op, "volume-as-images"))
     return;
   Writer w(op);
@@ -216,6 +219,23 @@ void rewrite(stablehlo::ReduceWindowOp op) {
     spatial.push_back(added);
     llvm::sort(spatial);
   }
+  auto edgesOf = [&](size_t d) { return Dims{padding[2 * d], padding[2 * d + 1]}; };
+  // Where no convolution is near, channels would be brought inmost for nothing: slices are images
+  // with columns inmost, and then rows of the depth.
+  if (others == Dims{0, 1} && !isNearConvolution(op)) {
+    Dims deep = edgesOf(2), high = edgesOf(3), wide = edgesOf(4);
+    Value x = w.reshape(op.getInputs()[0], {from[0], from[1] * from[2], from[3], from[4]});
+    x = folded(w, op, x, {1, 1, window[3], window[4]}, {1, 1, strides[3], strides[4]},
+               {0, 0, 0, 0, high[0], high[1], wide[0], wide[1]},
+               {from[0], from[1] * from[2], to[3], to[4]});
+    x = w.reshape(x, {from[0], from[1], from[2], to[3] * to[4]});
+    if (window[2] != 1 || strides[2] != 1 || deep[0] != 0 || deep[1] != 0)
+      x = folded(w, op, x, {1, 1, window[2], 1}, {1, 1, strides[2], 1},
+                 {0, 0, 0, 0, deep[0], deep[1], 0, 0}, {from[0], from[1], to[2], to[3] * to[4]});
+    op.getResult(0).replaceAllUsesWith(w.reshape(x, to));
+    op.erase();
+    return;
+  }
   Dims order = {others[0], spatial[0], spatial[1], spatial[2], others[1]};
   auto picked = [&](ArrayRef<int64_t> all) {
     Dims some;
@@ -224,7 +244,7 @@ void rewrite(stablehlo::ReduceWindowOp op) {
     return some;
   };
   Dims f = picked(from), t = picked(to), k = picked(window), s = picked(strides);
-  auto edges = [&](size_t d) { return Dims{padding[2 * order[d]], padding[2 * order[d] + 1]}; };
+  auto edges = [&](size_t d) { return edgesOf(size_t(order[d])); };
   Value x = w.reshape(w.transpose(op.getInputs()[0], order), {f[0] * f[1], f[2], f[3], f[4]});
   Dims high = edges(2), wide = edges(3), deep = edges(1);
   x = folded(w, op, x, {1, k[2], k[3], 1}, {1, s[2], s[3], 1}, {0, 0, high[0], high[1], wide[0], wide[1], 0, 0},

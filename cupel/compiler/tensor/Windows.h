@@ -29,4 +29,13 @@ inline Dims inverse(mlir::ArrayRef<int64_t> order) {
   return back;
 }
 
+/// Whether the window of a convolution is computed, has more pixels than there are places for it,
+/// and both sides have channels to make tiles of. Then it is not packed for every place, and images
+/// are what the depth is made of.
+bool isCorrelation(stablehlo::ConvolutionOp op);
+
+/// Whether a convolution is among what makes the image of a pool, or reads it: then channels lie
+/// inmost there as well.
+bool isNearConvolution(stablehlo::ReduceWindowOp pool);
+
 } // namespace cupel::tir

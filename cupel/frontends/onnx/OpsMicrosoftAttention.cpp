@@ -78,7 +78,7 @@ Result<Value> attend(Node &n, Value q, Value k, Value v, int64_t past, size_t ma
   return mergeHeads(b, made.y);
 }
 
-Status lowerAttention(Node &n) {
+Status lowerMicrosoftAttention(Node &n) {
   ONNX_TRY(n.expect(2, 7));
   HloBuilder &b = n.b;
   int64_t heads = n.integer("num_heads", 0);
@@ -207,7 +207,7 @@ Status lowerMultiHeadAttention(Node &n) {
 }
 
 /// Positions are the second operand, [B, S] or one offset for all.
-Status lowerRotary(Node &n) {
+Status lowerMicrosoftRotary(Node &n) {
   ONNX_TRY(n.expect(4, 4));
   HloBuilder &b = n.b;
   if (n.integer("is_packed_batching", 0))
@@ -471,9 +471,9 @@ Status lowerGroupQueryAttention(Node &n) {
 } // namespace
 
 void registerMicrosoftAttention(OpTable &table) {
-  table.add("Attention", 1, lowerAttention, true, kDomain);
+  table.add("Attention", 1, lowerMicrosoftAttention, true, kDomain);
   table.add("MultiHeadAttention", 1, lowerMultiHeadAttention, true, kDomain);
-  table.add("RotaryEmbedding", 1, lowerRotary, true, kDomain);
+  table.add("RotaryEmbedding", 1, lowerMicrosoftRotary, true, kDomain);
   table.add("GroupQueryAttention", 1, lowerGroupQueryAttention, true, kDomain);
 }
 

@@ -17,9 +17,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 using namespace cupel;
@@ -66,14 +68,40 @@ std::string outFolder(const Options &options, const std::string &workload) {
   if (options.out.empty())
     return "";
   std::error_code error;
-  auto name = std::filesystem::weakly_canonical(workload, error).filename();
+  auto folder = std::filesystem::weakly_canonical(workload, error);
+  auto name = folder.filename();
+  // Every model of several graphs has a first one.
+  if (std::ranges::find(options.workloads, workload) == options.workloads.end())
+    name = folder.parent_path().filename() / name;
   return std::filesystem::absolute(std::filesystem::path(options.out) / name, error).string();
+}
+
+/// Folders of workloads; one that holds the graphs of a model (`graph-00`, ...) stands for all of
+/// them.
+std::vector<std::string> workloadsOf(const std::vector<std::string> &named) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  std::error_code error;
+  for (const std::string &folder : named) {
+    std::vector<std::string> graphs;
+    if (!fs::exists(fs::path(folder) / "program.mlirbc", error))
+      for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
+        if (fs::exists(entry.path() / "program.mlirbc", error))
+          graphs.push_back(entry.path());
+    std::ranges::sort(graphs);
+    // What holds none is told so where it is read.
+    if (graphs.empty())
+      graphs.push_back(folder);
+    std::ranges::move(graphs, std::back_inserter(all));
+  }
+  return all;
 }
 
 int run(const Options &options, Supervisor &supervisor) {
   ordered_json all = ordered_json::array();
   size_t bad = 0;
-  for (const std::string &workload : options.workloads) {
+  const std::vector<std::string> workloads = workloadsOf(options.workloads);
+  for (const std::string &workload : workloads) {
     std::error_code error;
     std::string out = outFolder(options, workload);
     ordered_json answer =
@@ -109,7 +137,7 @@ int run(const Options &options, Supervisor &supervisor) {
     if (Status written = writeOutput(options.json, dump(report) + "\n"); !written)
       return usageError(written.message());
   }
-  if (!options.quiet && options.workloads.size() > 1)
+  if (!options.quiet && workloads.size() > 1)
     fmt::print("{} workloads, {} as expected, {} not\n", all.size(), all.size() - bad, bad);
   return bad ? kExitFailure : kExitSuccess;
 }

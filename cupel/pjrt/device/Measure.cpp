@@ -2,6 +2,7 @@
 
 #include "cupel/compare/Compare.h"
 #include "cupel/pjrt/host/RunWorkload.h"
+#include "cupel/tensor/MappedPages.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Tensors.h"
 
@@ -104,6 +105,10 @@ private:
 
   /// The arguments, the first three runs, and how far their results are from what is expected.
   Status runFirst(ordered_json &ready) {
+    std::vector<std::span<const std::byte>> weights;
+    for (const std::vector<tensor::Tensor> &list : workload.inputs)
+      for (const tensor::Tensor &input : list)
+        weights.push_back(tensor::contiguousBytes(input));
     // The device has them, and their memory goes when it needs it no more.
     Result<BufferLists> given = loaded->give(std::move(workload.inputs));
     workload.inputs.clear();
@@ -113,9 +118,16 @@ private:
     BufferLists results;
     ready["first"] = ordered_json::array();
     for (int i = 0; i < 3; ++i) {
+      results.clear();
       Result<double> seconds = runOnce(&results);
       if (!seconds)
         return seconds.error();
+      // What the first run made forms of its own from is seldom read again: rows of a table that is
+      // a product's weight as well, say. What is read comes from the file, before anything is
+      // timed.
+      if (i == 0)
+        for (std::span<const std::byte> bytes : weights)
+          tensor::giveBackPages(bytes);
       ready["first"].push_back(*seconds);
     }
     Result<TensorLists> values =

@@ -204,6 +204,13 @@ Executable::execute(std::span<const std::vector<const Buffer *>> arguments, Dead
       }
     }
   }
+  // A result is what we wait for. Many hosts leave a callback with the event of every run, so that
+  // a plugin which looks whether it is waited for cannot learn it from that. What went wrong is
+  // told by the event.
+  if (called && !failure && numOutputs > 0)
+    if (Status ready = results[0][0].waitUntilReady(deadline);
+        !ready && ready.error().code == ErrorCode::NoAnswer)
+      return ready.error();
   // An event that is null says that the plugin waited itself.
   for (size_t d = 0; d < numDevices && (!failure || called); ++d)
     if (Status done = complete[d].wait(deadline); !done && !failure)

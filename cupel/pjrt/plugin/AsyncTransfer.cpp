@@ -120,14 +120,15 @@ PJRT_Error *transferLiteral(PJRT_AsyncHostToDeviceTransferManager_TransferLitera
   Result<Tensor> tensor = copyIn(args->data, (*slot)->element, shape, {});
   if (!tensor)
     return makeError(tensor.error());
+  std::shared_ptr<BufferData> data = (*slot)->data; // Whoever waits for it may end the transfer.
   {
     std::lock_guard lock(manager.mutex);
     if ((*slot)->isClosed)
       return makeError(closedError());
     (*slot)->isClosed = true;
-    (*slot)->data->tensor = std::move(*tensor);
+    data->tensor = std::move(*tensor);
   }
-  (*slot)->data->ready->set();
+  data->ready->set();
   args->done_with_h2d_transfer = makeEvent(Signal::done());
   return nullptr;
 }
@@ -171,14 +172,15 @@ PJRT_Error *setBufferError(PJRT_AsyncHostToDeviceTransferManager_SetBufferError_
   Result<TransferManager::Slot *> slot = slotOf(manager, args->buffer_index);
   if (!slot)
     return makeError(slot.error());
+  std::shared_ptr<BufferData> data = (*slot)->data;
   {
     std::lock_guard lock(manager.mutex);
     if ((*slot)->isClosed)
       return nullptr; // Too late to matter, and hosts die of an error here.
     (*slot)->isClosed = true;
   }
-  (*slot)->data->ready->set(Error{errorCodeOf(args->error_code),
-                                  std::string(args->error_message, args->error_message_size)});
+  data->ready->set(Error{errorCodeOf(args->error_code),
+                         std::string(args->error_message, args->error_message_size)});
   return nullptr;
 }
 

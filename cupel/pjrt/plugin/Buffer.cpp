@@ -403,7 +403,7 @@ Result<std::shared_ptr<BufferData>> readyData(Buffer &buffer) {
   std::shared_ptr<BufferData> data = buffer.get();
   if (!data)
     return deletedError();
-  data->ready->wait();
+  data->ready->ask();
   if (data->ready->error())
     return *data->ready->error();
   return data;
@@ -589,7 +589,7 @@ Result<const void *> pointerOf(Buffer &buffer) {
       return ready.error();
     data = std::move(*ready);
   }
-  data->ready->wait();
+  data->ready->ask();
   if (data->ready->error())
     return *data->ready->error();
   Result<Tensor> whole = data->whole();

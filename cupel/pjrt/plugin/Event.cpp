@@ -1,5 +1,7 @@
 #include "cupel/pjrt/plugin/Event.h"
 
+#include <chrono>
+
 namespace cupel::pjrt {
 
 std::shared_ptr<Signal> Signal::done() {
@@ -26,11 +28,20 @@ bool Signal::set(std::optional<Error> fault) {
     outcome = std::move(fault);
     ready.store(true, std::memory_order_release);
     waiting.swap(callbacks);
-    changed.notify_all();
   }
+  changed.notify_all(); // Whoever sets it holds it: woken with the lock free, nobody waits twice.
   for (Callback &callback : waiting)
     callback(outcome);
   return true;
+}
+
+/// Only the first time.
+static void noteNow(std::atomic<int64_t> &when) {
+  int64_t never = 0;
+  if (when.load(std::memory_order_relaxed) != never)
+    return;
+  when.compare_exchange_strong(never, std::chrono::steady_clock::now().time_since_epoch().count(),
+                               std::memory_order_relaxed);
 }
 
 void Signal::wait() const {
@@ -40,7 +51,13 @@ void Signal::wait() const {
   changed.wait(lock, [&] { return isReady(); });
 }
 
+void Signal::ask() const {
+  noteNow(asked);
+  wait();
+}
+
 void Signal::onReady(Callback callback) {
+  noteNow(called);
   {
     std::lock_guard lock(mutex);
     if (!ready.load(std::memory_order_relaxed)) {
@@ -82,7 +99,7 @@ PJRT_Error *error(PJRT_Event_Error_Args *args) {
 
 PJRT_Error *await(PJRT_Event_Await_Args *args) {
   std::shared_ptr<Signal> signal = object(args->event).signal;
-  signal->wait();
+  signal->ask();
   return errorOf(signal->error());
 }
 

@@ -29,11 +29,18 @@ public:
   /// Only once it is ready.
   const std::optional<Error> &error() const { return outcome; }
   void wait() const;
+  /// Waits as a host does, which is noted.
+  void ask() const;
   /// Runs at once if ready, else on the thread that sets the signal.
   void onReady(Callback callback);
+  /// When somebody first asked, by the steady clock; 0 if nobody has.
+  int64_t askedAt() const { return asked.load(std::memory_order_relaxed); }
+  /// When somebody first left a callback; 0 if nobody has.
+  int64_t calledAt() const { return called.load(std::memory_order_relaxed); }
 
 private:
   std::atomic<bool> ready = false;
+  mutable std::atomic<int64_t> asked = 0, called = 0;
   std::optional<Error> outcome;
   mutable std::mutex mutex;
   mutable std::condition_variable changed;

@@ -41,7 +41,8 @@ Compiled::Compiled(std::shared_ptr<const runtime::Executable> made, std::string 
   for (const ValueInfo &result : info().results) {
     resultTypes.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN
                                          : bufferType(result.type.storage));
-    tensor::Shape shape = result.isToken ? tensor::Shape() : result.shardShape();
+    const tensor::Shape &shape =
+        resultShapes.emplace_back(result.isToken ? tensor::Shape() : result.shardShape());
     resultDims.insert(resultDims.end(), shape.begin(), shape.end());
     resultRanks.push_back(shape.size());
     resultBytes += result.shardBytes();

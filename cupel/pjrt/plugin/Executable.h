@@ -5,6 +5,7 @@
 
 #include "cupel/pjrt/plugin/Buffer.h"
 #include "cupel/pjrt/plugin/Proto.h"
+#include "cupel/pjrt/plugin/WaitingHost.h"
 #include "cupel/runtime/Executable.h"
 
 #include <atomic>
@@ -35,6 +36,7 @@ public:
   std::vector<Asked> asked;
 
   std::vector<PJRT_Buffer_Type> resultTypes;
+  std::vector<tensor::Shape> resultShapes; // On a device; none of tokens.
   std::vector<int64_t> resultDims;
   std::vector<size_t> resultRanks;
   std::vector<const char *> resultKinds, argumentKinds;
@@ -63,6 +65,7 @@ private:
 public:
   /// How long the last run took; none yet: for ever.
   mutable std::atomic<int64_t> lastNanoseconds = std::numeric_limits<int64_t>::max();
+  mutable WaitingHost host;
 };
 
 class ExecutableHandle : public HandleBase {

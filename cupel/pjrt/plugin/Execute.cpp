@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 namespace cupel::pjrt {
 
@@ -75,6 +76,36 @@ struct Execution {
     complete->set(fault);
   }
 
+  /// When somebody first asked for the end of it; 0 if nobody has. A callback that is left with the
+  /// whole run is no question: JAX leaves one with every run, whether it will wait or not, and
+  /// waits by one of a result. Neither is another run that takes a result.
+  static int64_t askedAt(const Signal &complete,
+                         std::span<const std::shared_ptr<Signal>> results) {
+    int64_t first = complete.askedAt();
+    for (const std::shared_ptr<Signal> &result : results)
+      for (int64_t asked : {result->askedAt(), result->calledAt()})
+        if (asked && (!first || asked < first))
+          first = asked;
+    return first;
+  }
+
+  std::vector<std::shared_ptr<Signal>> resultSignals() const {
+    std::vector<std::shared_ptr<Signal>> signals;
+    for (const auto &own : results)
+      for (const auto &data : own)
+        signals.push_back(data->ready);
+    return signals;
+  }
+
+  /// After a run on the host's own thread. The signals are kept for it, and not the results.
+  void lookWhetherHostAsks() const {
+    auto ended = std::chrono::steady_clock::now().time_since_epoch().count();
+    compiled->host.ranItself(ended, compiled->lastNanoseconds,
+                             [complete = complete, signals = resultSignals()] {
+                               return askedAt(*complete, signals);
+                             });
+  }
+
   /// The caller's core has them, if this is another.
   void fetchArguments() const {
     for (const auto &own : arguments)
@@ -108,12 +139,16 @@ struct Execution {
       }
     }
     arguments.clear();
-    ComputingRun computing;
+    std::optional<ComputingRun> computing(std::in_place);
     auto begin = std::chrono::steady_clock::now();
     Result<ProcessTensors> outputs = compiled->program->execute(std::move(inputs), stop);
     if (!outputs)
       return fail(outputs.error());
     compiled->lastNanoseconds = (std::chrono::steady_clock::now() - begin).count();
+    computing.reset(); // Before anybody hears of it and asks for the next run.
+    if (stop)          // Otherwise it is the host that runs it.
+      compiled->host.ran(begin.time_since_epoch().count(), compiled->lastNanoseconds,
+                         askedAt(*complete, resultSignals()));
     for (size_t d = 0; d < results.size(); ++d)
       for (size_t i = 0; i < results[d].size(); ++i) {
         results[d][i]->tensor = std::move((*outputs)[d][i]);
@@ -141,15 +176,18 @@ Status reserveResults(Execution &execution, const std::vector<Device *> &devices
   const ProgramInfo &info = execution.compiled->info();
   execution.results.clear();
   execution.inherited.clear();
-  std::vector<int64_t> heirs(info.results.size(), -1); // The argument whose memory it may take.
+  std::vector<int64_t>
+      heirs; // The argument whose memory a result may take; none at all where nothing is given up.
   for (size_t i = 0; i < info.arguments.size(); ++i)
-    if (int64_t result = info.arguments[i].aliasedResult; result >= 0 && execution.donated[i])
+    if (int64_t result = info.arguments[i].aliasedResult; result >= 0 && execution.donated[i]) {
+      heirs.resize(info.results.size(), -1);
       heirs[result] = static_cast<int64_t>(i);
+    }
   for (size_t d = 0; d < devices.size(); ++d) {
     if (info.cost.temporaryBytes)
       if (Status verdict = devices[d]
-                                ->memory(MemoryKind::Device)
-                                .pool->check(info.cost.temporaryBytes, "running " + info.name);
+                               ->memory(MemoryKind::Device)
+                               .pool->check(info.cost.temporaryBytes, "running ", info.name);
           !verdict)
         return verdict;
     auto &own = execution.results.emplace_back();
@@ -158,7 +196,7 @@ Status reserveResults(Execution &execution, const std::vector<Device *> &devices
       std::shared_ptr<BufferData> data;
       if (result.isToken || result.isDynamic()) {
         data = std::make_shared<BufferData>();
-      } else if (int64_t from = heirs[i];
+      } else if (int64_t from = heirs.empty() ? -1 : heirs[i];
                  from >= 0 && info.arguments[from].shardBytes() == result.shardBytes() &&
                  info.arguments[from].memoryKind == result.memoryKind &&
                  execution.arguments[d][from].use_count() == 2) { // The buffer's and ours.
@@ -166,8 +204,9 @@ Status reserveResults(Execution &execution, const std::vector<Device *> &devices
         execution.inherited.emplace_back(execution.arguments[d][from], data);
       } else {
         MemorySpace &memory = devices[d]->memory(*parseMemoryKind(result.memoryKind));
-        Result<std::shared_ptr<BufferData>> reserved = reserveData(
-            memory, result.type.storage, result.shardShape(), execution.compiled->origin);
+        Result<std::shared_ptr<BufferData>> reserved =
+            reserveData(memory, result.type.storage, execution.compiled->resultShapes[i],
+                        execution.compiled->origin);
         if (!reserved)
           return reserved.error();
         data = std::move(*reserved);
@@ -201,6 +240,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
 
   auto execution = std::make_shared<Execution>();
   execution->compiled = compiled;
+  execution->donated.reserve(info.arguments.size());
   for (size_t i = 0; i < info.arguments.size(); ++i)
     execution->donated.push_back(isDonated(compiled->asked[i], i, args->options));
   bool anyDonated = std::ranges::find(execution->donated, true) != execution->donated.end();
@@ -261,16 +301,22 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
           object(args->argument_lists[d][i]).take();
   execution->moveReservations();
 
-  std::vector<std::vector<std::shared_ptr<BufferData>>> results = execution->results;
+  const auto &results = execution->results; // Which the run fills, and leaves as many as they are.
   std::shared_ptr<Signal> complete = execution->complete;
   // Python's functions live as long as the caller keeps the executable, and no longer. Their
   // exceptions are told at once, for there may be nobody who waits for results.
   bool isWaitedFor = dynamic || info.cost.callsPython;
-  // To wake a thread takes longer than what has been found to be short, whatever it was thought to be.
-  bool isBrief = info.isBrief || (info.processCount() == 1 && !info.cost.hasSideEffect &&
-                                  compiled->lastNanoseconds < kShortRunNanoseconds);
-  if (isWaitedFor || (isBrief && execution->isReady())) {
+  // To wake a thread takes longer than what has been found to be short, whatever it was thought to
+  // be, and a host that will wait need not be woken.
+  bool mayBeBrief = info.processCount() == 1 && !info.cost.hasSideEffect;
+  bool isBrief =
+      info.isBrief || (mayBeBrief && compiled->lastNanoseconds < kShortRunNanoseconds);
+  bool isHostsOwn = !isBrief && mayBeBrief && ComputingRun::count == 0 && execution->isReady() &&
+                    compiled->host.runsItself();
+  if (isWaitedFor || isHostsOwn || (isBrief && execution->isReady())) {
     execution->run(nullptr);
+    if (isHostsOwn)
+      execution->lookWhetherHostAsks();
     if (isWaitedFor && complete->error())
       return makeError(*complete->error());
   } else {
@@ -285,7 +331,7 @@ PJRT_Error *execute(PJRT_LoadedExecutable_Execute_Args *args) {
   for (size_t d = 0; d < devices.size(); ++d) {
     for (size_t i = 0; i < info.results.size(); ++i) {
       const ValueInfo &result = info.results[i];
-      tensor::Shape shape = result.isToken ? tensor::Shape() : result.shardShape();
+      tensor::Shape shape = compiled->resultShapes[i];
       if (result.isDynamic())
         shape.assign(results[d][i]->tensor.shape().begin(), results[d][i]->tensor.shape().end());
       auto *buffer = new Buffer(devices[d]->memory(*parseMemoryKind(result.memoryKind)),

@@ -1,10 +1,14 @@
 // Compiling, running, failing and saving, as a host sees it.
 
 #include "cupel/pjrt/plugin/PluginTesting.h"
+#include "cupel/pjrt/plugin/WaitingHost.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 namespace cupel::pjrt {
 namespace {
@@ -43,6 +47,116 @@ TEST_F(PluginTest, RunsAndDonates) {
   for (PJRT_Buffer *buffer : {a, b, elsewhere})
     destroy(buffer);
   destroy(add);
+}
+
+TEST(WaitingHostTest, IsOneThatAsksAtOnceAndAgain) {
+  WaitingHost host;
+  constexpr int64_t kTook = 1'000'000;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(host.runsItself());
+    host.ran(100, kTook, 150);
+  }
+  // Runs on the host's own thread are looked at as well.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(host.runsItself());
+    host.ranItself(100, kTook, [] { return int64_t{150}; });
+  }
+  EXPECT_TRUE(host.runsItself());
+  host.ranItself(100, kTook, [] { return int64_t{0}; });
+  EXPECT_FALSE(host.runsItself()) << "it went on without asking";
+  EXPECT_FALSE(host.runsItself()) << "once is not enough";
+  for (int i = 0; i < 3; ++i)
+    host.ran(100, kTook, 150);
+  EXPECT_TRUE(host.runsItself());
+  host.ranItself(100, kTook, [] { return 100 + kTook / 2; });
+  EXPECT_FALSE(host.runsItself()) << "it had something else to do";
+  for (int i = 0; i < 3; ++i)
+    host.ran(100, kTook, 150);
+  EXPECT_TRUE(host.runsItself());
+  host.ran(100, kTook, 100 + kTook / 2);
+  EXPECT_FALSE(host.runsItself()) << "it had something else to do";
+  for (int i = 0; i < 9; ++i)
+    host.ran(100, kTook, 0);
+  EXPECT_FALSE(host.runsItself()) << "nobody asked";
+  for (int i = 0; i < 9; ++i)
+    host.ran(100, WaitingHost::kLongestNanoseconds, 150);
+  EXPECT_FALSE(host.runsItself()) << "what waking costs is not noticed";
+}
+
+TEST_F(PluginTest, AHostThatWaitsIsNotWoken) {
+  PJRT_LoadedExecutable *program = nullptr;
+  PJRT_Buffer *x = nullptr;
+  auto listen = [](PJRT_Event *event) {
+    auto on = makeStruct<PJRT_Event_OnReady_Args>();
+    on.event = event;
+    on.callback = [](PJRT_Error *, void *) {};
+    expectFine(api()->PJRT_Event_OnReady(&on));
+  };
+  auto runsAtOnce = [&](bool waits) {
+    Launch launch(program, {x});
+    bool atOnce = launch.isReady();
+    listen(launch.event); // As JAX does with every run: to be told is not to wait.
+    if (!waits)
+      do // Neither is to look.
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      while (!launch.isReady());
+    EXPECT_EQ(await(launch.event).code, 0);
+    destroy(launch.result);
+    return atOnce;
+  };
+  // Long enough on this machine that to run it at once is not for its briefness, and short enough
+  // that waking is noticed.
+  for (int64_t size = int64_t{1} << 15; size <= int64_t{1} << 24; size *= 2) {
+    std::string type = "tensor<" + std::to_string(size) + "xf32>";
+    program = compiled(
+        "func.func @main(%a: " + type + ") -> " + type + " {\n  %0 = stablehlo.sine %a : " + type +
+        "\n  %1 = stablehlo.power %0, %a : " + type + "\n  return %1 : " + type + "\n}");
+    std::vector<float> data(size_t(size), 0.5f);
+    x = put(data.data(), {size});
+    auto shortest = std::chrono::nanoseconds::max();
+    for (int i = 0; i < 5; ++i) {
+      runsAtOnce(false);
+      auto begin = std::chrono::steady_clock::now();
+      runsAtOnce(true);
+      shortest = std::min(shortest, std::chrono::steady_clock::now() - begin);
+    }
+    if (shortest > std::chrono::microseconds(500))
+      break;
+    destroy(x);
+    destroy(program);
+  }
+  auto isKept = [&] { // Once while its ways were not known; more only where the machine was busy.
+    int kept = 0;
+    for (int i = 0; i < 8; ++i)
+      kept += runsAtOnce(false);
+    return kept == 8;
+  };
+  EXPECT_FALSE(isKept()) << "a host that does not wait was kept waiting";
+  int atOnce = 0;
+  for (int i = 0; i < 500 && !(atOnce = runsAtOnce(true)); ++i)
+    ;
+  EXPECT_TRUE(atOnce) << "a host that waits was woken 500 times";
+  // It may have changed its ways, and wait by a callback that it leaves with a result.
+  EXPECT_FALSE(isKept()) << "a host that waits no more was kept waiting";
+  auto runsForResult = [&] {
+    Launch launch(program, {x});
+    bool atOnce = launch.isReady();
+    auto ready = makeStruct<PJRT_Buffer_ReadyEvent_Args>();
+    ready.buffer = launch.result;
+    expectFine(api()->PJRT_Buffer_ReadyEvent(&ready));
+    listen(ready.event);
+    while (!launch.isReady())
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    EXPECT_EQ(await(ready.event).code, 0);
+    EXPECT_EQ(await(launch.event).code, 0);
+    destroy(launch.result);
+    return atOnce;
+  };
+  for (int i = 0; i < 500 && !(atOnce = runsForResult()); ++i)
+    ;
+  EXPECT_TRUE(atOnce) << "a host that waits for a result was woken 500 times";
+  destroy(x);
+  destroy(program);
 }
 
 /// Nobody knows beforehand how long a loop takes; what has been short does not wait for a thread again.

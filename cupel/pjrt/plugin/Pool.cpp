@@ -71,10 +71,10 @@ Result<Reservation> Pool::reserve(int64_t bytes, tensor::DType type,
   return reservation;
 }
 
-Status Pool::check(int64_t bytes, const std::string &what) const {
+Status Pool::check(int64_t bytes, std::string_view doing, std::string_view what) const {
   std::lock_guard lock(mutex);
   if (limit && bytes > limit - numbers.inUse)
-    return exhausted(bytes, what);
+    return exhausted(bytes, std::string(doing).append(what));
   return {};
 }
 

@@ -43,7 +43,7 @@ public:
   Result<Reservation> reserve(int64_t bytes, tensor::DType type, std::span<const int64_t> shape,
                                std::shared_ptr<const std::string> origin);
   /// RESOURCE_EXHAUSTED if that many bytes more would not fit for a while.
-  Status check(int64_t bytes, const std::string &what) const;
+  Status check(int64_t bytes, std::string_view doing, std::string_view what) const;
 
   PoolStatistics statistics() const;
   void clearPeak();

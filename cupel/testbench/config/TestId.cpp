@@ -14,7 +14,6 @@ constexpr std::string_view kShardings[] = {"megatron-no_dp-", "fsdp-no_dp-", "fs
 constexpr std::string_view kMeshes[] = {"mesh_default", "mesh_1x4", "mesh_2x2",
                                         "mesh_1x8",     "mesh_2x4", "mesh_4x8"};
 constexpr std::string_view kPhases[] = {"llm_decode", "llm_prefill"};
-constexpr std::string_view kFrameworks[] = {"pytorch", "jax", "onnx", "paddlepaddle", "bounty_jax"};
 
 /// Takes `-word` off the end of `text`, for the word of `words` that is there.
 template <size_t N>

@@ -7,6 +7,10 @@
 
 namespace cupel::testbench::config {
 
+/// Frameworks as folders of loaders are called after them.
+inline constexpr std::string_view kFrameworks[] = {"pytorch", "jax", "onnx", "paddlepaddle",
+                                                   "bounty_jax"};
+
 struct TestId {
   std::string_view modelPath;   ///< `llama/causal_lm/pytorch`.
   std::string_view framework;   ///< `pytorch`, `jax`: the last folder of the path.

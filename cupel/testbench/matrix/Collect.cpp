@@ -2,6 +2,7 @@
 
 #include "cupel/results/Suites.h"
 #include "cupel/support/Text.h"
+#include "cupel/testbench/config/TestId.h"
 #include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/matrix/Select.h"
 #include "cupel/testbench/matrix/Sources.h"
@@ -123,6 +124,8 @@ private:
     frameworks = options.frameworks;
     if (!project.frameworks.empty() && frameworks == CollectOptions().frameworks)
       frameworks = project.frameworks;
+    if (Status known = checkFrameworks(); !known)
+      return known;
     std::vector<std::string_view> suites;
     for (const results::Suite &suite : results::suites())
       suites.push_back(suite.name);
@@ -145,16 +148,45 @@ private:
       *target = std::move(*parsed);
     }
     base.suites = options.suites;
-    if (!options.arch.empty()) {
-      std::vector<std::string_view> archs = config::knownArchs();
-      if (std::find(archs.begin(), archs.end(), options.arch) == archs.end()) {
-        std::string_view near = nearestWord(options.arch, archs);
-        made.warnings.push_back(
-            {"", 0, 0,
-             fmt::format("--arch {}: the configuration knows no such architecture{}", options.arch,
-                         near.empty() ? "" : fmt::format("; did you mean {}?", near))});
-      }
+    return {};
+  }
+
+  /// An architecture that neither we have nor the configuration names: whatever it was meant for
+  /// would not hold, and tests run as if nothing had been said.
+  Status checkArch() const {
+    if (options.arch.empty() || options.arch == "cpu" || existsOnDisk(options.arch))
+      return {}; // A file describes one of the user's own.
+    std::vector<std::string_view> archs = config::knownArchs();
+    for (const config::Entry &entry : configuration.entries()) {
+      for (const config::Override &override : entry.overrides)
+        archs.push_back(override.arch);
+      for (std::string_view arch : entry.supportedArchs({}))
+        archs.push_back(arch);
     }
+    std::sort(archs.begin(), archs.end());
+    archs.erase(std::unique(archs.begin(), archs.end()), archs.end());
+    if (std::binary_search(archs.begin(), archs.end(), std::string_view(options.arch)))
+      return {};
+    std::string_view near = nearestWord(options.arch, archs);
+    return Error{
+        fmt::format("--arch {}: there is no such architecture, and the configuration names "
+                    "none{}; there are: {}",
+                    options.arch, near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                    fmt::join(archs, ", "))};
+  }
+
+  /// Folders by whose name loaders of a framework are known.
+  Status checkFrameworks() const {
+    const std::vector<std::string_view> known(std::begin(config::kFrameworks),
+                                              std::end(config::kFrameworks));
+    for (const std::string &framework : frameworks)
+      if (std::find(known.begin(), known.end(), framework) == known.end()) {
+        std::string_view near = nearestWord(framework, known);
+        return Error{fmt::format("--frameworks {}: no loaders of it are known{}; there are: {}",
+                                 framework,
+                                 near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near),
+                                 fmt::join(known, ", "))};
+      }
     return {};
   }
 
@@ -234,6 +266,8 @@ private:
     std::vector<zoo::Loader> loaders = readLoaders();
     if (configReader.joinable())
       configReader.join();
+    if (Status known = checkArch(); !known)
+      return known;
 
     // What is wrong with the configuration is judged by `cupel config check`; here it is a hint.
     for (const config::Diagnostic &diagnostic : configuration.diagnostics()) {

@@ -64,7 +64,14 @@ std::vector<std::string> lines(std::string_view text) {
   return list;
 }
 
-/// The last lines in one.
+/// Whether a line of pip, or of what it runs, says what went wrong.
+bool saysWhy(const std::string &line) {
+  size_t begin = std::min(line.find_first_not_of(" \t|"), line.size());
+  std::string_view words = std::string_view(line).substr(begin);
+  return words.starts_with("ERROR:") || words.starts_with("error:") || words.starts_with("fatal:");
+}
+
+/// The last lines in one, those that say what went wrong before the others: reports cut long texts.
 std::string lastLines(const std::string &output, size_t most = 6) {
   std::vector<std::string> all = lines(output);
   // Progress is no news, and neither is advice on pip's own version.
@@ -72,9 +79,13 @@ std::string lastLines(const std::string &output, size_t most = 6) {
     return line.starts_with("[notice]") ||
            line.find("WARNING: Running pip as") != std::string::npos;
   });
+  if (all.size() > most)
+    all.erase(all.begin(), all.end() - ptrdiff_t(most));
   std::string text;
-  for (size_t i = all.size() > most ? all.size() - most : 0; i < all.size(); ++i)
-    text += (text.empty() ? "" : " | ") + all[i];
+  for (bool why : {true, false})
+    for (const std::string &line : all)
+      if (saysWhy(line) == why)
+        text += (text.empty() ? "" : " | ") + line;
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;

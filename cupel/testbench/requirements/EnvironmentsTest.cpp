@@ -253,6 +253,54 @@ TEST_F(Environments, ChangedFilesMakeAnotherOne) {
   EXPECT_NE(missing.message().find("nowhere.txt: no such file"), std::string::npos);
 }
 
+TEST_F(Environments, PackagesBesideALoaderAreItsOwn) {
+  auto contentsOf = [](const std::string &place) {
+    auto found = readRequirements(place);
+    EXPECT_TRUE(found) << found.message();
+    return found ? (*found)->contents : std::string();
+  };
+  auto put = [](const std::string &file, std::string_view text) {
+    fs::create_directories(fs::path(file).parent_path());
+    std::ofstream(file) << text;
+  };
+  int number = 0;
+  for (std::string line : {"./package", "-e ./package  # in place", "--editable=package/",
+                           "mine @ file:package/", "./package[more] ; python_version > '3'"}) {
+    std::string name = "own" + std::to_string(number++);
+    std::string first = loader(name, {{"requirements.txt", line + "\n"}});
+    std::string second = loader(name + "too", {{"requirements.txt", line + "\n"}});
+    put(first + "/package/mine/__init__.py", "VERSION = 1");
+    put(second + "/package/mine/__init__.py", "VERSION = 1");
+    std::string before = contentsOf(first);
+    EXPECT_EQ(before, contentsOf(second)) << line;
+    put(second + "/package/mine/__init__.py", "VERSION = 2");
+    EXPECT_NE(before, contentsOf(second)) << line;
+    put(first + "/package/build/lib/mine.py", "made by pip");
+    put(first + "/package/mine.egg-info/PKG-INFO", "made by pip");
+    EXPECT_EQ(before, contentsOf(first)) << line;
+    put(first + "/package/mine/more.py", "");
+    EXPECT_NE(before, contentsOf(first)) << line;
+  }
+  // What is a name stays one, whatever lies beside it.
+  std::string named = loader("named", {{"requirements.txt", "package\n-f wheels/\n./nowhere\n"}});
+  std::string before = contentsOf(named);
+  put(named + "/package/mine.py", "");
+  EXPECT_EQ(before, contentsOf(named));
+}
+
+TEST_F(Environments, ReasonsStandBeforeWhatElsePipSays) {
+  std::string place = loader("loud", {{"requirements.txt", "./package\n"},
+                                      {"requirements.nodeps.txt", "no_such_package==9\n"}});
+  fs::create_directories(place + "/package");
+  std::ofstream(place + "/package/setup.py")
+      << "import sys\nprint('error: no compiler here', file=sys.stderr)\n"
+         "for i in range(3): print('about line', i, file=sys.stderr)\nsys.exit(1)\n";
+  Result<std::string> found = pythonFor(place, options);
+  ASSERT_FALSE(found);
+  std::string said = found.message().substr(found.message().find("exit code 1: ") + 13);
+  EXPECT_TRUE(said.starts_with("error:") || said.starts_with("ERROR:")) << found.message();
+}
+
 TEST_F(Environments, CanBeTurnedOff) {
   std::string place = loader("off", {{"requirements.txt", "demo==2.0\n"}});
   for (const char *name : {"CUPEL_DISABLE_MODEL_REQS", "TT_XLA_DISABLE_MODEL_REQS"}) {

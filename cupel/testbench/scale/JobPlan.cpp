@@ -1,6 +1,7 @@
 #include "cupel/testbench/scale/JobPlan.h"
 
 #include "cupel/support/Files.h"
+#include "cupel/support/JsonValues.h"
 
 #include <algorithm>
 #include <charconv>
@@ -81,21 +82,27 @@ Result<JobPlan> readJobPlan(const std::string &path) {
   Result<FileContents> contents = readInput(path);
   if (!contents)
     return contents.error();
-  try {
-    nlohmann::json json = nlohmann::json::parse(contents->bytes());
-    if (json.at("cupel_jobs").get<int>() != 1)
-      return Error{path + ": jobs of a newer Cupel; update this one"};
-    JobPlan plan;
-    plan.run = json.at("run").get<std::string>();
-    for (const nlohmann::json &each : json.at("jobs"))
-      plan.jobs.push_back({each.at("name").get<std::string>(), each.at("arch").get<std::string>(),
-                           each.at("estimated_seconds").get<double>(),
-                           each.at("timeout_minutes").get<uint32_t>(),
-                           each.at("tests").get<std::vector<std::string>>()});
-    return plan;
-  } catch (const nlohmann::json::exception &error) {
-    return Error{path + ": not a plan of jobs (cupel ci-matrix --plan writes one)"};
+  using json_values::take;
+  nlohmann::json json =
+      nlohmann::json::parse(contents->bytes(), nullptr, /*allow_exceptions=*/false);
+  const Error none{path + ": not a plan of jobs (cupel ci-matrix --plan writes one)"};
+  int64_t version = 0;
+  if (!take(json, "cupel_jobs", version))
+    return none;
+  if (version != 1)
+    return Error{path + ": jobs of a newer Cupel; update this one"};
+  JobPlan plan;
+  const nlohmann::json *jobs = json_values::list(json, "jobs");
+  if (!jobs || !take(json, "run", plan.run))
+    return none;
+  for (const nlohmann::json &each : *jobs) {
+    Job &job = plan.jobs.emplace_back();
+    if (!take(each, "name", job.name) || !take(each, "arch", job.arch) ||
+        !take(each, "estimated_seconds", job.seconds) ||
+        !take(each, "timeout_minutes", job.timeoutMinutes) || !take(each, "tests", job.tests))
+      return none;
   }
+  return plan;
 }
 
 Result<JobOfPlan> findJob(const std::string &spec) {

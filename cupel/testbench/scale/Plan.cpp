@@ -1,4 +1,5 @@
 #include "cupel/testbench/scale/Plan.h"
+#include "cupel/support/JsonValues.h"
 
 #include <algorithm>
 #include <cmath>
@@ -163,27 +164,34 @@ std::string toJson(const Plan &plan) {
 }
 
 Result<Plan> planFromJson(std::string_view text) {
-  try {
-    nlohmann::json json = nlohmann::json::parse(text);
-    Plan plan;
-    for (const nlohmann::json &resources : json.at("classes"))
-      plan.classes.push_back({resources.at("chips").get<uint32_t>(),
-                              resources.at("memory_bytes").get<uint64_t>()});
-    for (const nlohmann::json &each : json.at("chunks")) {
-      Chunk &chunk = plan.chunks.emplace_back();
-      chunk.resources = each.at("class").get<uint32_t>();
-      if (chunk.resources >= plan.classes.size())
-        return Error{"a chunk of the plan is of no class"};
-      for (const nlohmann::json &block : each.at("blocks")) {
-        chunk.blocks.push_back({block.at("seconds").get<double>(),
-                                block.at("tests").get<std::vector<uint32_t>>()});
-        chunk.seconds += chunk.blocks.back().seconds;
-      }
-    }
-    return plan;
-  } catch (const nlohmann::json::exception &error) {
-    return Error{std::string("not a plan: ") + error.what()};
+  using json_values::list;
+  using json_values::take;
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Error none{"not a plan of a run: a part is missing, or is of another kind"};
+  const nlohmann::json *classes = list(json, "classes"), *chunks = list(json, "chunks");
+  if (!classes || !chunks)
+    return none;
+  Plan plan;
+  for (const nlohmann::json &each : *classes) {
+    Resources &resources = plan.classes.emplace_back();
+    if (!take(each, "chips", resources.chips) || !take(each, "memory_bytes", resources.memoryBytes))
+      return none;
   }
+  for (const nlohmann::json &each : *chunks) {
+    Chunk &chunk = plan.chunks.emplace_back();
+    const nlohmann::json *blocks = list(each, "blocks");
+    if (!blocks || !take(each, "class", chunk.resources))
+      return none;
+    if (chunk.resources >= plan.classes.size())
+      return Error{"a chunk of the plan is of no class"};
+    for (const nlohmann::json &one : *blocks) {
+      Block &block = chunk.blocks.emplace_back();
+      if (!take(one, "seconds", block.seconds) || !take(one, "tests", block.tests))
+        return none;
+      chunk.seconds += block.seconds;
+    }
+  }
+  return plan;
 }
 
 } // namespace cupel::testbench::scale

@@ -4,18 +4,20 @@
 #include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/reference/Plan.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
 
 using tensor::Tensor;
 
-Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count, compiler::Counts counts) {
-  return cutBy(whole, count, counts);
+Result<Pieces> Pieces::of(const Prepared &whole, uint32_t count, compiler::Counts counts,
+                          const std::vector<bool> &tells) {
+  return cutBy(whole, count, counts, tells);
 }
 
 Result<Pieces> Pieces::at(const Prepared &whole, std::vector<size_t> ends) {
-  return cutBy(whole, ends, compiler::Counts::WhatIsNotMoved);
+  return cutBy(whole, ends, compiler::Counts::WhatIsNotMoved, {});
 }
 
 Result<std::vector<std::vector<Tensor>>> inputsByProcess(const Prepared &whole, size_t processes) {
@@ -60,7 +62,8 @@ Prepared partOf(const Prepared &whole, std::unique_ptr<ProgramReader::Read> read
   return part;
 }
 
-Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::Counts counts) {
+Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::Counts counts,
+                             const std::vector<bool> &tells) {
   const Program &program = whole.program();
   if (program.selfChecking || !whole.workload.checks.empty())
     return Error{ErrorCode::Unsupported, "it checks itself"};
@@ -80,12 +83,14 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::C
   if (!inputs)
     return inputs.error();
   pieces.values = std::move(*inputs);
-  for (compiler::ProgramPiece &piece : *cut) {
+  const std::vector<bool> hides = compiler::piecesThatHide(entry, *cut, tells);
+  for (size_t k = 0; k < cut->size(); ++k) {
+    compiler::ProgramPiece &piece = (*cut)[k];
     // Nothing can be said of a piece that gives nothing.
     if (piece.function.getNumResults() == 0)
       continue;
     Piece made{std::make_unique<ProgramReader::Read>(), std::move(piece.takes), piece.gives,
-               reference::describeLocation(piece.function.getLoc())};
+               reference::describeLocation(piece.function.getLoc()), hides[k]};
     made.read->module = compiler::programOf(piece);
     std::string name = fmt::format("{}, piece {}", program.name, pieces.cut.size() + 1);
     if (Status status = ProgramReader::describe(*made.read, name); !status)
@@ -105,6 +110,11 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::C
 
 std::string Pieces::describeNext() const {
   return fmt::format("piece {} of {} ({})", given + 1, cut.size(), cut[given].place);
+}
+
+size_t Pieces::hidingLeft() const {
+  return size_t(std::count_if(cut.begin() + ptrdiff_t(given), cut.end(),
+                              [](const Piece &piece) { return piece.hides; }));
 }
 
 std::optional<Prepared> Pieces::next() {

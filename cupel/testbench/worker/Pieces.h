@@ -14,9 +14,12 @@ namespace cupel::testbench::worker {
 class Pieces {
 public:
   /// Cuts a copy of the test's program into about `count` pieces. An error says why it cannot be
-  /// cut: it checks itself, computes on pieces of whole tensors, or its calls cannot be put in line.
+  /// cut: it checks itself, computes on pieces of whole tensors, or its calls cannot be put in
+  /// line. `tells` says of each result whether it tells anything of what computed it; empty: all
+  /// do.
   static Result<Pieces> of(const Prepared &whole, uint32_t count,
-                           compiler::Counts counts = compiler::Counts::WhatIsNotMoved);
+                           compiler::Counts counts = compiler::Counts::WhatIsNotMoved,
+                           const std::vector<bool> &tells = {});
   /// With the cuts behind so many operations each (compiler::cutIntoPieces).
   static Result<Pieces> at(const Prepared &whole, std::vector<size_t> ends);
 
@@ -25,6 +28,10 @@ public:
   const Program &at(size_t number) const { return cut[number].read->program; }
   /// Where the next piece stands: "piece 3 of 24 (model.py:17:4)".
   std::string describeNext() const;
+  /// Pieces from here on that compute something of which only results speak that tell nothing, and
+  /// whether the next one does.
+  size_t hidingLeft() const;
+  bool nextHides() const { return given < cut.size() && cut[given].hides; }
   /// The next piece with its inputs; nothing behind the last one. What it expects is not known.
   std::optional<Prepared> next();
   /// The right results of the piece that was given last, those of several processes one after
@@ -32,13 +39,15 @@ public:
   void setResults(const std::vector<tensor::Tensor> &results);
 
 private:
-  static Result<Pieces> cutBy(const Prepared &whole, const auto &how, compiler::Counts counts);
+  static Result<Pieces> cutBy(const Prepared &whole, const auto &how, compiler::Counts counts,
+                              const std::vector<bool> &tells);
 
   struct Piece {
     std::unique_ptr<ProgramReader::Read> read;
     std::vector<uint32_t> takes;
     uint32_t gives = 0;
     std::string place;
+    bool hides = false;
   };
   const Prepared *whole = nullptr;
   std::vector<Piece> cut;

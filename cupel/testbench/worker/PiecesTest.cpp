@@ -96,6 +96,48 @@ TEST_F(PiecesTest, TogetherComputeTheWhole) {
   }
 }
 
+TEST_F(PiecesTest, KnowsWhatOnlyUntoldResultsShow) {
+  Prepared whole = prepare(kLayers, {ramp({4, 8}, -0.4f, 0.07f), ramp({8, 8}, 0.3f, -0.05f)});
+  auto hiding = [&](std::vector<bool> tells) {
+    Result<Pieces> pieces = Pieces::of(whole, 100, compiler::Counts::WhatIsNotMoved, tells);
+    EXPECT_TRUE(pieces) << pieces.message();
+    std::string found;
+    for (size_t i = 0; i < pieces->size(); ++i) {
+      found += pieces->nextHides() ? 'h' : '.';
+      pieces->setResults(run(*pieces->next()));
+    }
+    EXPECT_EQ(pieces->hidingLeft(), 0u);
+    return found;
+  };
+  EXPECT_EQ(hiding({}), ".........");
+  EXPECT_EQ(hiding({true, true}), ".........");
+  // The sum alone is not worth it, and everything else shows in the first result.
+  EXPECT_EQ(hiding({true, false}), ".........");
+  // The other way round everything shows in the sum.
+  EXPECT_EQ(hiding({false, true}), ".........");
+  EXPECT_EQ(hiding({false, false}), "hhhhhhhh.");
+}
+
+TEST_F(PiecesTest, KnowsWhatResultsOfOwnShow) {
+  Prepared whole = prepare(R"(
+func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = stablehlo.tanh %x : tensor<4x4xf32>
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = stablehlo.exponential %0 : tensor<4x4xf32>
+  %3 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
+})",
+                           {ramp({4, 4}, -0.4f, 0.07f)});
+  // The product, wherever cuts are: what is told of a value is handed on from piece to piece.
+  for (uint32_t count : {1u, 2u, 100u}) {
+    Result<Pieces> pieces =
+        Pieces::of(whole, count, compiler::Counts::WhatIsNotMoved, {true, false});
+    ASSERT_TRUE(pieces) << pieces.message();
+    EXPECT_EQ(pieces->hidingLeft(), 1u) << count;
+    EXPECT_EQ(pieces->nextHides(), count == 1) << count;
+  }
+}
+
 TEST_F(PiecesTest, SaysWherePiecesStand) {
   Prepared whole = prepare(kLayers, {ramp({4, 8}, -0.4f, 0.07f), ramp({8, 8}, 0.3f, -0.05f)});
   Result<Pieces> pieces = Pieces::of(whole, 2);

@@ -108,9 +108,7 @@ private:
   static void giveBack(const TensorLists &inputs) {
     for (const std::vector<tensor::Tensor> &list : inputs)
       for (const tensor::Tensor &input : list)
-        if (std::optional<int64_t> size = tensor::byteCount(input.dtype(), input.shape());
-            size && input.data() && input.isContiguous())
-          tensor::giveBackPages({input.data(), size_t(*size)});
+        tensor::giveBackPages(tensor::contiguousBytes(input));
   }
 
   /// The steps of a run, with the plugin's errors as those of the program.

@@ -2,6 +2,7 @@
 
 #include "cupel/testbench/worker/OwnProcesses.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -9,15 +10,23 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 extern char **environ;
 
 namespace cupel::testbench::worker {
 
 namespace {
+
+/// Below it nobody asks where memory went: the program itself takes a part of it.
+constexpr uint64_t kTellableMemory = uint64_t(256) << 20;
 
 /// Sends a frame, or ends the process: without the runner there is nothing to do.
 void sendOrExit(int replies, std::string_view payload) {
@@ -89,6 +98,7 @@ private:
 
 void Progress::enter(results::Stage stage) {
   sendOrExit(replies, encode(StageEntered{number, stage}));
+  keepPeak();
   passed = times();
   current = stage;
   since = std::chrono::steady_clock::now();
@@ -103,6 +113,40 @@ std::vector<results::StageTime> Progress::times() const {
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
   results::addStageTime(all, current, seconds);
   return all;
+}
+
+void Progress::keepPeak() {
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0)
+    return;
+  uint64_t bytes = uint64_t(usage.ru_maxrss) << 10;
+  auto known = std::find_if(peaks.begin(), peaks.end(),
+                            [&](const auto &peak) { return peak.first == current; });
+  if (known == peaks.end())
+    peaks.push_back({current, bytes});
+  else
+    known->second = std::max(known->second, bytes);
+  if (forgetPeak)
+    forgetPeak();
+}
+
+uint64_t Progress::peakMemoryBytes() {
+  keepPeak();
+  uint64_t most = 0;
+  for (const auto &[stage, bytes] : peaks)
+    most = std::max(most, bytes);
+  return most;
+}
+
+std::string Progress::memoryNote() {
+  if (peakMemoryBytes() < kTellableMemory)
+    return {};
+  std::string note;
+  for (const auto &[stage, bytes] : peaks)
+    if (stage != results::Stage::None)
+      note +=
+          fmt::format("{}{} {} MiB", note.empty() ? "" : ", ", results::name(stage), bytes >> 20);
+  return note;
 }
 
 Result<ServeOptions> ServeOptions::parse(const std::vector<std::string> &arguments) {
@@ -150,7 +194,7 @@ int serve(const ServeOptions &options, const Handler &handler) {
       return kExitLostConnection;
     }
     surroundings.resetPeak();
-    Progress progress(options.replies, request->number);
+    Progress progress(options.replies, request->number, [&] { surroundings.resetPeak(); });
     if (request->handover.empty())
       progress.enter(results::Stage::Load);
     Finished finished{request->number, handler(*request, progress), {}};
@@ -161,9 +205,14 @@ int serve(const ServeOptions &options, const Handler &handler) {
       record.stages = progress.times();
     if (record.lastStage == results::Stage::None)
       record.lastStage = progress.stage();
-    rusage usage;
-    if (getrusage(RUSAGE_SELF, &usage) == 0)
-      record.peakMemoryBytes = uint64_t(usage.ru_maxrss) << 10;
+    record.peakMemoryBytes = progress.peakMemoryBytes();
+    if (std::string note = progress.memoryNote(); !note.empty())
+      record.notes["memory by stage"] = note;
+#ifdef __GLIBC__
+    // What is free is the machine's: the next test is measured from here, and others run beside it.
+    if (record.peakMemoryBytes >= kTellableMemory)
+      malloc_trim(0);
+#endif
     surroundings.restore();
     sendOrExit(options.replies, encode(finished));
   }

@@ -9,14 +9,17 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cupel::testbench::worker {
 
-/// Names the stages of one test as it enters them, and keeps their times.
+/// Names the stages of one test as it enters them, and keeps their times and peaks of memory.
 class Progress {
 public:
-  Progress(int replies, uint64_t number) : replies(replies), number(number) {}
+  /// `forgetPeak` makes the next peak of memory that of what follows.
+  Progress(int replies, uint64_t number, std::function<void()> forgetPeak = {})
+      : replies(replies), number(number), forgetPeak(std::move(forgetPeak)) {}
 
   void enter(results::Stage stage);
   /// A line about how far it is.
@@ -26,13 +29,21 @@ public:
   std::string handover;
   /// The stages entered so far with the time spent in them; the last one ends now.
   std::vector<results::StageTime> times() const;
+  /// What the process held at most so far.
+  uint64_t peakMemoryBytes();
+  /// The same by stage, for people: "compile 130 MiB, compare 1004 MiB"; empty where it is little.
+  std::string memoryNote();
 
 private:
+  void keepPeak();
+
   int replies;
   uint64_t number;
   results::Stage current = results::Stage::None;
   std::chrono::steady_clock::time_point since;
   std::vector<results::StageTime> passed;
+  std::function<void()> forgetPeak;
+  std::vector<std::pair<results::Stage, uint64_t>> peaks;
 };
 
 /// Runs one test or check of health. Stage Load has been entered where the test begins here. What it returns is completed with

@@ -15,7 +15,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 
-constexpr const char *kProgram = R"(
+constexpr const char *kSurrounded = R"(
 func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xi1>) {
   %c = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
   %s = stablehlo.multiply %x, %c : tensor<3xf32>
@@ -28,7 +28,7 @@ class SurroundingsTest : public testing::Test {
 protected:
   void SetUp() override {
     reference = std::move(*openDevice("reference"));
-    auto read = reader.read(kProgram, "program.mlir");
+    auto read = reader.read(kSurrounded, "program.mlir");
     ASSERT_TRUE(read) << read.message();
     program = Prepared{std::move(*read), {}, {}};
     program->workload.inputs.push_back({Tensor::of<DType::F32>({3}, {1, 5, -1}),

@@ -67,8 +67,8 @@ private:
   /// Whether the device gives what the reference does for a piece, by the strict rule. An error
   /// where it does not run.
   Result<TriedPiece> tryPiece(const Request &request, Device &device, Prepared &piece);
-  /// Judges a test that is right as a whole by its pieces too, where the device is narrow or the
-  /// request says so.
+  /// Judges a test that is right as a whole by its pieces too, where the device is narrow, the
+  /// request says so, or a part of it shows only in outputs that rounding decides.
   void judgeByPieces(const Request &request, Progress &progress, Device &device,
                      const Prepared &prepared, results::TestRecord &record);
   /// Finds the operation to blame for a test that fails, and says so in notes of the record.

@@ -1,6 +1,8 @@
-// Trials of parts of a test: a device of a narrow precision is judged piece by piece, and a test
-// that failed is searched for the operation to blame. What a part should give, the reference says.
+// Trials of parts of a test: a device of a narrow precision is judged piece by piece, and so is on
+// every device what shows only in outputs that rounding decides; a test that failed is searched for
+// the operation to blame. What a part should give, the reference says.
 
+#include "cupel/compare/Strict.h"
 #include "cupel/testbench/worker/Reduce.h"
 #include "cupel/testbench/worker/Rule.h"
 #include "cupel/testbench/worker/Trials.h"
@@ -54,16 +56,32 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
   return TriedPiece{true, "within the noise"};
 }
 
+/// Of each output of a device, whether it tells a right result from a wrong one: one that rounding
+/// decides is within its limits whatever computed it.
+static std::vector<bool> outputsThatTell(const TestRecord &record, size_t outputs) {
+  std::vector<bool> tells(outputs, true);
+  for (const results::ComparisonRecord &comparison : record.comparisons)
+    if (comparison.rule == "strict" && comparison.noise.value_or(0) >= compare::kDecided && outputs)
+      tells[comparison.output % outputs] = false;
+  return tells;
+}
+
 void Trials::judgeByPieces(const Request &request, Progress &progress, Device &device,
                            const Prepared &prepared, TestRecord &record) {
   Result<compare::DevicePrecision> precision = precisionOf(request);
   if (!precision)
     return;
   bool isNarrow = precision->coarsest().step > compare::DevicePrecision().coarsest().step;
-  uint32_t count = request.pieces.value_or(isNarrow ? kPieces : 0);
+  const std::vector<bool> tells = outputsThatTell(record, prepared.program().results.size());
+  const bool isUntold = std::ranges::find(tells, false) != tells.end();
+  uint32_t count = request.pieces.value_or(isNarrow || isUntold ? kPieces : 0);
   if (count == 0)
     return;
-  Result<Pieces> pieces = Pieces::of(prepared, count);
+  // On a precise device only what no other output shows.
+  const bool isForUntold = !request.pieces && !isNarrow;
+  Result<Pieces> pieces = Pieces::of(prepared, count, compiler::Counts::WhatIsNotMoved, tells);
+  if (isForUntold && pieces && pieces->hidingLeft() == 0)
+    return;
   std::string &note = record.notes["by pieces"];
   if (!pieces) {
     note = "not judged by pieces: " + pieces.message();
@@ -74,20 +92,25 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     return fail(record, name(ErrorCode::Internal), reference.message());
   progress.enter(results::Stage::Compare);
   size_t right = 0, notRun = 0;
+  const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
+  const std::string whose = isForUntold ? " that only show in outputs that rounding decides" : "";
   // Half of what is left is for the pieces; what is not reached is said.
   const double limit = prepared.budget.secondsLeft() / 2;
-  while (right + notRun < pieces->size()) {
+  while (right + notRun < asked) {
     if (limit && prepared.budget.secondsLeft() < limit)
       break;
     std::string which = pieces->describeNext();
+    const bool isAsked = !isForUntold || pieces->nextHides();
     std::optional<Prepared> piece = pieces->next();
     Result<TensorLists> expected = runOn(**reference, *piece, nullptr);
     if (!expected) {
-      note = fmt::format("{} of {} pieces are right; {} cannot be evaluated: {}", right,
-                         pieces->size(), which, expected.message());
+      note = fmt::format("{} of {} pieces{} are right; {} cannot be evaluated: {}", right, asked,
+                         whose, which, expected.message());
       return;
     }
     pieces->setResults(expected->front());
+    if (!isAsked)
+      continue;
     piece->workload.expected = std::move(*expected);
     Result<TriedPiece> tried = tryPiece(request, device, *piece);
     if (!tried) {
@@ -102,11 +125,11 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     }
     ++right;
   }
-  note = fmt::format("{} of {} pieces are right when they are fed right values", right,
-                     pieces->size());
+  note = fmt::format("{} of {} pieces{} are right when they are fed right values", right, asked,
+                     whose);
   if (notRun)
     note += fmt::format(", {} do not run alone", notRun);
-  if (right + notRun < pieces->size())
+  if (right + notRun < asked)
     note += "; no time was left for the others";
 }
 

@@ -49,3 +49,25 @@ func.func @narrow(%x: tensor<1x3x3x2xbf16>, %w: tensor<2x2x2x4xf32>) -> tensor<1
   }
   return %0 : tensor<1x2x2x4xbf16>
 }
+
+// Of volumes, and without any filter.
+// CHECK-LABEL: func.func @volume
+// CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f]
+// CHECK: stablehlo.reshape {{.*}} : (tensor<1x2x2x3x4xf32>) -> tensor<12x4xf32>
+func.func @volume(%x: tensor<1x3x3x3x2xf32>, %w: tensor<2x2x1x2x4xf32>) -> tensor<1x2x2x3x4xf32> {
+  %0 = tir.convolution(%x, %w) window [2, 2, 1] strides [1, 1, 1] padding [0, 0, 0, 0, 0, 0] dilations [1, 1, 1] groups 1 reading [#tir.view<0, [16, 8, 8, 4, 1]>] : (tensor<1x3x3x3x2xf32>, tensor<2x2x1x2x4xf32>) -> tensor<1x2x2x3x4xf32> {
+  ^bb0(%e: tensor<f32>):
+    tir.yield %e : tensor<f32>
+  }
+  return %0 : tensor<1x2x2x3x4xf32>
+}
+
+// CHECK-LABEL: func.func @empty
+// CHECK: stablehlo.reshape {{.*}} : (tensor<1x2x2x0xf32>) -> tensor<4x0xf32>
+func.func @empty(%x: tensor<1x3x3x2xf32>, %w: tensor<2x2x2x0xf32>) -> tensor<1x2x2x0xf32> {
+  %0 = tir.convolution(%x, %w) window [2, 2] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 reading [#tir.view<0, [0, 0, 0, 1]>] : (tensor<1x3x3x2xf32>, tensor<2x2x2x0xf32>) -> tensor<1x2x2x0xf32> {
+  ^bb0(%e: tensor<f32>):
+    tir.yield %e : tensor<f32>
+  }
+  return %0 : tensor<1x2x2x0xf32>
+}

@@ -72,3 +72,13 @@ func.func @counted_part(%x: tensor<2x4xf32>, %i: tensor<2x3x1xi32>) -> tensor<2x
   %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<2x4xf32>, tensor<2x3x2xi32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// Sums of halves are those of a run, which are formed in wider numbers: step by step in bf16 it would be 49.75.
+// CHECK-LABEL: func.func @halves
+// CHECK: stablehlo.constant dense<4.725000e+01> : tensor<1x1x1xbf16>
+func.func @halves() -> tensor<1x1x1xbf16> {
+  %0 = stablehlo.constant dense<0.96484375> : tensor<1x5x40xbf16>
+  %1 = stablehlo.constant dense<0.2451171875> : tensor<1x40x5xbf16>
+  %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x40xbf16>, tensor<1x40x5xbf16>) -> tensor<1x1x1xbf16>
+  return %2 : tensor<1x1x1xbf16>
+}

@@ -25,6 +25,16 @@ func.func @transposed(%x: tensor<2x3x5x4xf32>, %w: tensor<3x4x3x3xf32>) -> tenso
   return %0 : tensor<2x4x10x8xf32>
 }
 
+// A volume has one dimension more.
+// CHECK-LABEL: func.func @volume
+// CHECK: stablehlo.transpose %arg0, dims = [0, 2, 3, 4, 1]
+// CHECK: tir.convolution({{.*}}, %arg1) window [3, 1, 2] strides [1, 2, 1] padding [1, 1, 0, 0, 0, 1] dilations [1, 1, 1] groups 2 reading [#tir.view<0, [2, 0, 1, 6, 18]>]
+// CHECK: stablehlo.transpose {{.*}}, dims = [0, 4, 1, 2, 3] {tir.layout}
+func.func @volume(%x: tensor<2x6x5x7x8xf32>, %w: tensor<8x3x3x1x2xf32>) -> tensor<2x8x5x4x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1, 2]x[o, i, 0, 1, 2]->[b, f, 0, 1, 2], window = {stride = [1, 2, 1], pad = [[1, 1], [0, 0], [0, 1]]} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x6x5x7x8xf32>, tensor<8x3x3x1x2xf32>) -> tensor<2x8x5x4x8xf32>
+  return %0 : tensor<2x8x5x4x8xf32>
+}
+
 // A line is an image of one row.
 // CHECK-LABEL: func.func @line
 // CHECK: stablehlo.reshape {{.*}} -> tensor<2x1x20x6xf32>
@@ -207,4 +217,30 @@ func.func @padded(%x: tensor<2x6x20xf32>, %w: tensor<8x6x3xf32>) -> (tensor<2x8x
   %2 = stablehlo.pad %x, %one, low = [0, 0, 4], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x6x20xf32>, tensor<f32>) -> tensor<2x6x24xf32>
   %3 = stablehlo.convolution(%2, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {rhs_dilate = [2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x24xf32>, tensor<8x6x3xf32>) -> tensor<2x8x20xf32>
   return %1, %3 : tensor<2x8x22xf32>, tensor<2x8x20xf32>
+}
+
+// A window that is all of an image is a reduction; one that has more than one place, or padding, is not.
+// CHECK-LABEL: func.func @whole_window
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.add across dimensions = [2, 3] : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8xf32>
+// CHECK: stablehlo.reshape %[[SUM]] : (tensor<2x8xf32>) -> tensor<2x8x1x1xf32>
+// CHECK: "stablehlo.reduce_window"(%arg0
+// CHECK: "stablehlo.reduce_window"(%arg0
+func.func @whole_window(%x: tensor<2x8x7x7xf32>) -> (tensor<2x8x1x1xf32>, tensor<2x8x1x2xf32>, tensor<2x8x1x1xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 1, 7, 7>, window_strides = array<i64: 1, 1, 7, 7>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8x1x1xf32>
+  %1 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 1, 7, 6>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8x1x2xf32>
+  %2 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 1, 7, 7>, window_strides = array<i64: 1, 1, 7, 7>, padding = dense<[[0, 0], [0, 0], [1, 0], [0, 0]]> : tensor<4x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %3 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %3 : tensor<f32>
+  }) : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8x1x1xf32>
+  return %0, %1, %2 : tensor<2x8x1x1xf32>, tensor<2x8x1x2xf32>, tensor<2x8x1x1xf32>
 }

@@ -73,3 +73,53 @@ func.func @main(%x: tensor<40x6xf32>, %w: tensor<6x1xf32>) -> (tensor<40x1xf32>,
   %2 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<40x6xf32>, tensor<6x1xf32>) -> tensor<40x1xf32>
   return %1, %2 : tensor<40x1xf32>, tensor<40x1xf32>
 }
+
+// Weights of experts are read where they lie, a product for each, and not brought together.
+// CHECK-LABEL: func.func @experts
+// CHECK: tir.product(%arg0, %arg1) batch [8] rows 5 columns 32 depth 16 reading [#tir.view<0, [0, 16, 1]>, #tir.view<0, [512, 32, 1]>] : (tensor<5x16xf32>, tensor<8x16x32xf32>) -> tensor<8x5x32xf32>
+// CHECK: stablehlo.transpose {{.*}}, dims = [1, 0, 2]
+func.func @experts(%x: tensor<5x16xf32>, %w: tensor<8x16x32xf32>) -> tensor<5x256xf32> {
+  %0 = stablehlo.transpose %w, dims = [1, 0, 2] : (tensor<8x16x32xf32>) -> tensor<16x8x32xf32>
+  %1 = stablehlo.reshape %0 : (tensor<16x8x32xf32>) -> tensor<16x256xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [0] : (tensor<5x16xf32>, tensor<16x256xf32>) -> tensor<5x256xf32>
+  return %2 : tensor<5x256xf32>
+}
+
+// As deep as there are columns, of which one of size one lies before the depth: nothing is split that the depth goes along.
+// CHECK-LABEL: func.func @square
+// CHECK-NOT: batch [2]
+// CHECK: tir.product
+// CHECK-NOT: batch [2]
+func.func @square(%x: tensor<5x32xf32>, %w: tensor<16x2x32xf32>) -> tensor<5x1x32xf32> {
+  %0 = stablehlo.transpose %w, dims = [1, 0, 2] : (tensor<16x2x32xf32>) -> tensor<2x16x32xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x16x32xf32>) -> tensor<1x32x32xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [1] x [1] : (tensor<5x32xf32>, tensor<1x32x32xf32>) -> tensor<5x1x32xf32>
+  return %2 : tensor<5x1x32xf32>
+}
+
+// Heads that share keys: the batch is cut where the keys are repeated, and they are read where they lie.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK-NOT: stablehlo.broadcast_in_dim
+// CHECK: tir.product(%arg0, %arg1) batch [6, 4] rows 1 columns 128 depth 64 reading [#tir.view<0, [256, 64, {{.*}}, 1]>, #tir.view<0, [8192, 0, 1, 64]>]
+func.func @shared_keys(%q: tensor<24x1x64xf32>, %k: tensor<3x2x128x64xf32>) -> tensor<24x1x128xf32> {
+  %0 = stablehlo.reshape %k : (tensor<3x2x128x64xf32>) -> tensor<3x2x1x128x64xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 1, 2, 3, 4] : (tensor<3x2x1x128x64xf32>) -> tensor<3x2x4x128x64xf32>
+  %2 = stablehlo.reshape %1 : (tensor<3x2x4x128x64xf32>) -> tensor<3x8x128x64xf32>
+  %3 = stablehlo.transpose %2, dims = [0, 1, 3, 2] : (tensor<3x8x128x64xf32>) -> tensor<3x8x64x128xf32>
+  %4 = stablehlo.reshape %3 : (tensor<3x8x64x128xf32>) -> tensor<24x64x128xf32>
+  %5 = stablehlo.dot_general %q, %4, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<24x1x64xf32>, tensor<24x64x128xf32>) -> tensor<24x1x128xf32>
+  return %5 : tensor<24x1x128xf32>
+}
+
+// Cut in two ways, one of which goes through the other's pieces: what is repeated is made.
+// CHECK-LABEL: func.func @unlike_cuts
+// CHECK: stablehlo.broadcast_in_dim
+// CHECK: tir.product({{.*}}) batch [6] rows 5 columns 8 depth 7
+func.func @unlike_cuts(%a: tensor<2x5x7xf32>, %b: tensor<3x7x8xf32>) -> tensor<6x5x8xf32> {
+  %0 = stablehlo.broadcast_in_dim %a, dims = [0, 2, 3] : (tensor<2x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x3x5x7xf32>) -> tensor<6x5x7xf32>
+  %2 = stablehlo.broadcast_in_dim %b, dims = [0, 2, 3] : (tensor<3x7x8xf32>) -> tensor<3x2x7x8xf32>
+  %3 = stablehlo.reshape %2 : (tensor<3x2x7x8xf32>) -> tensor<6x7x8xf32>
+  %4 = stablehlo.dot_general %1, %3, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<6x5x7xf32>, tensor<6x7x8xf32>) -> tensor<6x5x8xf32>
+  return %4 : tensor<6x5x8xf32>
+}

@@ -66,6 +66,20 @@ func.func @diagonal(%x: tensor<6x6xf32>, %a: tensor<6xi32>, %b: tensor<6xi32>) -
   return %0 : tensor<6x2xf32>
 }
 
+// An image becomes smaller: whole rows of it are copied first, though they are more than the result is.
+// CHECK-LABEL: func.func @smaller
+// CHECK-NOT: stablehlo.concatenate
+// CHECK: "stablehlo.gather"(%arg0, %arg1) {{.*}} -> tensor<3x9x64xf32>
+// CHECK: "stablehlo.gather"({{.*}}, %arg2) {{.*}} -> tensor<3x9x20xf32>
+func.func @smaller(%x: tensor<3x40x64xf32>, %a: tensor<9xi64>, %b: tensor<20xi64>) -> tensor<3x9x20xf32> {
+  %c = stablehlo.iota dim = 0 : tensor<3x9x20x1xi64>
+  %p = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<9xi64>) -> tensor<3x9x20x1xi64>
+  %q = stablehlo.broadcast_in_dim %b, dims = [2] : (tensor<20xi64>) -> tensor<3x9x20x1xi64>
+  %all = stablehlo.concatenate %c, %p, %q, dim = 3 : (tensor<3x9x20x1xi64>, tensor<3x9x20x1xi64>, tensor<3x9x20x1xi64>) -> tensor<3x9x20x3xi64>
+  %0 = "stablehlo.gather"(%x, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1, 2], start_index_map = [0, 1, 2], index_vector_dim = 3>, slice_sizes = array<i64: 1, 1, 1>}> : (tensor<3x40x64xf32>, tensor<3x9x20x3xi64>) -> tensor<3x9x20xf32>
+  return %0 : tensor<3x9x20xf32>
+}
+
 // Four elements of a large table are found faster one by one.
 // CHECK-LABEL: func.func @few
 // CHECK: stablehlo.concatenate

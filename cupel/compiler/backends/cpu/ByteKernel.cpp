@@ -82,9 +82,11 @@ public:
     kernels::ByteZeros zeros = zerosOf(op.getZeros());
     auto view = cast<tir::ViewAttr>(op.getViews()[0]);
     ArrayRef<int64_t> strides = view.getStrides();
-    std::array<int64_t, 5> own = {0, strides[0], strides[1], strides[2], strides[3]};
-    imageStrides = {shape.input[1] * shape.input[2] * shape.inputChannels, 0, shape.input[2] * shape.inputChannels,
-                    shape.inputChannels, 1};
+    std::array<int64_t, 5> own = {}; // Images have no depth.
+    std::copy_backward(strides.begin(), strides.end(), own.end());
+    imageStrides = {0, 0, 0, shape.inputChannels, 1};
+    for (size_t d : {2, 1, 0})
+      imageStrides[d] = imageStrides[d + 1] * shape.input[d];
     std::string layout = layoutOf("convolution", op.getImage(), op.getKernel(), zeros);
     for (int64_t number : {shape.batch, shape.inputChannels, shape.outputChannels, shape.groups, view.getOffset()})
       layout += " " + std::to_string(number);

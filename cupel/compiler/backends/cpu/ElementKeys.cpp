@@ -1,7 +1,5 @@
 #include "cupel/compiler/backends/cpu/ElementKeys.h"
 
-#include "cupel/kernels/Keys.h"
-
 namespace cupel::compiler {
 
 using namespace mlir;
@@ -23,13 +21,19 @@ public:
     return keyOf(reinterpret_cast<const Stored *>(data)[place]);
   }
 
+  std::optional<kernels::FloatOrder> floatOrder() const override {
+    if constexpr (std::is_same_v<KeyOf, FloatKey<uint32_t>>)
+      return kernels::FloatOrder{keyOf.infinity, keyOf.negativeZero, keyOf.flip, keyOf.nan};
+    return std::nullopt;
+  }
+
 private:
   template <typename Wide>
   void readInto(const std::byte *data, int64_t first, int64_t step, int64_t begin, int64_t count, Wide *keys) const {
     const auto *from = reinterpret_cast<const Stored *>(data) + first + begin * step;
     if constexpr (std::is_same_v<KeyOf, FloatKey<uint32_t>> && std::is_same_v<Wide, uint32_t>)
       if (step == 1)
-        return kernels::floatKeys(from, count, {keyOf.infinity, keyOf.negativeZero, keyOf.flip, keyOf.nan}, keys);
+        return kernels::floatKeys(from, count, *floatOrder(), keys);
     KeyOf local = keyOf; // Known not to change while keys are written.
     if (step == 1)
       for (int64_t i = 0; i < count; ++i)

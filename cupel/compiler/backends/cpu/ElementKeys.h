@@ -3,10 +3,12 @@
 #pragma once
 
 #include "cupel/compiler/backends/cpu/Comparator.h"
+#include "cupel/kernels/Keys.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 namespace cupel::compiler {
@@ -44,6 +46,8 @@ public:
   /// Of elements [begin, begin + count) of the line whose element 0 is number `first`.
   virtual void read(const std::byte *data, int64_t first, int64_t step, int64_t begin, int64_t count, uint32_t *keys) const = 0;
   virtual void read(const std::byte *data, int64_t first, int64_t step, int64_t begin, int64_t count, uint64_t *keys) const = 0;
+  /// How keys are made of floats of 32 bits; nothing of other elements.
+  virtual std::optional<kernels::FloatOrder> floatOrder() const { return std::nullopt; }
   /// Of one element.
   virtual uint64_t at(const std::byte *data, int64_t place) const = 0;
 };

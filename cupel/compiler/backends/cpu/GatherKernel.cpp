@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace cupel::compiler {
 
@@ -72,6 +73,7 @@ public:
         unit = size;
       }
     }
+    joinBatches();
     // Places of a plane of the result, which are the same for every element of a box: planes are what is walked.
     int64_t boxElements = element > 0 ? box.bytes() / element : 0;
     for (size_t d = batches.size(); d-- > 0 && (batches[d].size == 1 || batches[d].to == planeCount * element);)
@@ -145,6 +147,26 @@ private:
     });
     return {};
   }
+  /// Dimensions of the batch along which all steps go on as in the one before them are one, so that
+  /// what is done for a stretch of the inmost is not done for every element.
+  void joinBatches() {
+    SmallVector<Batch, 4> joined;
+    for (const Batch &one : batches) {
+      if (one.size == 1)
+        continue;
+      auto goesOn = [&](int64_t Batch::*step) {
+        return joined.back().*step == one.*step * one.size;
+      };
+      if (!joined.empty() && goesOn(&Batch::index) && goesOn(&Batch::to) && goesOn(&Batch::from))
+        joined.back() = {joined.back().size * one.size, one.index, one.to, one.from};
+      else
+        joined.push_back(one);
+    }
+    if (joined.empty() && !batches.empty())
+      joined.push_back(batches.back());
+    batches.assign(joined.begin(), joined.end());
+  }
+
   struct Stretch {
     int64_t from, count; // In elements of a row.
   };
@@ -179,9 +201,11 @@ private:
       const std::byte *at = reads[indices];
       int64_t begin = part * kPlacesAtOnce, end = std::min(count, (part + 1) * kPlacesAtOnce);
       if (index.isSigned() && index.width() == 8)
-        findPlaces([at](int64_t number) { return reinterpret_cast<const int64_t *>(at)[number]; }, begin, end, places);
+        findPlaces([at](int64_t number) { return reinterpret_cast<const int64_t *>(at)[number]; },
+                   reads[operand], writes[0], begin, end, places);
       else
-        findPlaces([at, this](int64_t number) { return index.read(at, number); }, begin, end, places);
+        findPlaces([at, this](int64_t number) { return index.read(at, number); }, reads[operand],
+                   writes[0], begin, end, places);
     });
     int64_t boxElements = box.bytes() / element, planes = count / planeCount * boxElements;
     double one = 5 + double(planeCount) * kNanosecondsPerElement;
@@ -208,30 +232,49 @@ private:
     });
     return {};
   }
-  /// Where index vectors [begin, end) point to, in bytes from the first element.
-  template <typename Read> void findPlaces(Read read, int64_t begin, int64_t end, int64_t *places) const {
-    SmallVector<int64_t, 4> place(batches.size());
-    int64_t vector = 0, from = 0;
-    for (int64_t number = begin, d = int64_t(batches.size()); d-- > 0;) {
-      place[d] = number % batches[d].size;
-      number /= batches[d].size;
-      vector += place[d] * batches[d].index;
-      from += place[d] * batches[d].from;
-    }
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t sum = from;
-      for (const Part &part : parts)
-        sum += std::clamp<int64_t>(read(vector + part.index), 0, part.last) * part.from;
-      places[i] = sum;
-      for (size_t d = batches.size(); d-- > 0;) {
-        vector += batches[d].index;
-        from += batches[d].from;
-        if (++place[d] < batches[d].size)
-          break;
-        vector -= batches[d].index * batches[d].size;
-        from -= batches[d].from * batches[d].size;
-        place[d] = 0;
+  /// Where index vectors [begin, end) point to, in bytes from the first element: one stretch of the
+  /// inmost batch after the other.
+  template <typename Read>
+  void findPlaces(Read read, const std::byte *data, std::byte *result, int64_t begin, int64_t end,
+                  int64_t *places) const {
+    const Batch &inmost = batches.back();
+    for (int64_t i = begin; i < end;) {
+      SmallVector<int64_t, 4> place(batches.size());
+      int64_t vector = 0;
+      const std::byte *from = data;
+      std::byte *ignored = result;
+      enter(i, place, vector, from, ignored);
+      int64_t first = from - data, many = std::min(end - i, inmost.size - place.back());
+      auto walk = [&](auto placeOf) {
+        for (int64_t k = 0, indexStep = inmost.index, fromStep = inmost.from; k < many; ++k)
+          places[i + k] = first + k * fromStep + placeOf(vector + k * indexStep);
+      };
+      auto held = [read](int64_t vector, const Part &part) {
+        return part.hold(read(vector + part.index)) * part.from;
+      };
+      switch (parts.size()) {
+      case 1:
+        walk([held, one = parts[0]](int64_t at) { return held(at, one); });
+        break;
+      case 2:
+        walk([held, one = parts[0], two = parts[1]](int64_t at) {
+          return held(at, one) + held(at, two);
+        });
+        break;
+      case 3:
+        walk([held, one = parts[0], two = parts[1], three = parts[2]](int64_t at) {
+          return held(at, one) + held(at, two) + held(at, three);
+        });
+        break;
+      default:
+        walk([held, this](int64_t at) {
+          int64_t sum = 0;
+          for (const Part &part : parts)
+            sum += held(at, part);
+          return sum;
+        });
       }
+      i += many;
     }
   }
   template <typename T> void pickPlane(const std::byte *source, const int64_t *places, std::byte *to) const {
@@ -310,24 +353,39 @@ private:
       enter(i, place, vector, source, target);
       many = std::min(end - i, inmost.size - place.back());
       const auto *vectors = reinterpret_cast<const Index *>(at) + vector;
-      // Nothing that is written changes what is read: numbers are held in registers.
-      int64_t indexStep = inmost.index, toStep = inmost.to, fromStep = inmost.from;
+      // Nothing that is written changes what is read: numbers are held in registers, and the usual
+      // steps are known.
       auto walk = [&](auto placeOf) {
-        for (int64_t k = 0; k < many; ++k)
-          *reinterpret_cast<T *>(target + k * toStep) =
-              *reinterpret_cast<const T *>(source + k * fromStep + placeOf(vectors + k * indexStep));
+        auto inSteps = [&, placeOf](auto indexStep, auto toStep, auto fromStep) {
+          for (int64_t k = 0; k < many; ++k)
+            *reinterpret_cast<T *>(target + k * toStep) = *reinterpret_cast<const T *>(
+                source + k * fromStep + placeOf(vectors + k * indexStep));
+        };
+        if (inmost.to == int64_t(sizeof(T)) && inmost.from == 0 &&
+            inmost.index == int64_t(parts.size()) && parts.size() <= 2)
+          parts.size() == 1 ? inSteps(Known<1>(), Known<int64_t(sizeof(T))>(), Known<0>())
+                            : inSteps(Known<2>(), Known<int64_t(sizeof(T))>(), Known<0>());
+        else
+          inSteps(inmost.index, inmost.to, inmost.from);
       };
       auto held = [](const Index *vector, const Part &part) {
-        return std::clamp<int64_t>(vector[part.index], 0, part.last) * part.from;
+        return part.hold(vector[part.index]) * part.from;
       };
       if (parts.size() == 1) {
         Part one = parts[0];
-        walk([&, one](const Index *vector) { return held(vector, one); });
+        if (one.from == int64_t(sizeof(T)) && one.index == 0)
+          walk([last = one.last](const Index *vector) {
+            return Part{0, last, 0}.hold(*vector) * int64_t(sizeof(T));
+          });
+        else
+          walk([held, one](const Index *vector) { return held(vector, one); });
       } else if (parts.size() == 2) {
         Part one = parts[0], two = parts[1];
-        walk([&, one, two](const Index *vector) { return held(vector, one) + held(vector, two); });
+        walk([held, one, two](const Index *vector) {
+          return held(vector, one) + held(vector, two);
+        });
       } else {
-        walk([&](const Index *vector) {
+        walk([held, this](const Index *vector) {
           int64_t sum = 0;
           for (const Part &part : parts)
             sum += held(vector, part);
@@ -382,7 +440,14 @@ private:
   };
   struct Part {
     int64_t index, last, from;
+    /// Nearly all places are inside: a branch that is foreseen costs less than two choices.
+    int64_t hold(int64_t place) const {
+      if (__builtin_expect(uint64_t(place) > uint64_t(last), 0))
+        return place < 0 ? 0 : last;
+      return place;
+    }
   };
+  template <int64_t number> using Known = std::integral_constant<int64_t, number>;
   IndexReader index;
   int64_t element, operandBytes, count = 1;
   unsigned operand, indices;

@@ -316,6 +316,41 @@ TEST(LimitsTest, TimeGrowsWithTheNumberOfCallsWithinEachOther) {
 #endif
 }
 
+/// As frontends write them: small ones, of which there are as many as a large model has of
+/// anything.
+TEST(LimitsTest, ManyFunctionsAreCompiledAndEndlesslyManyCallsAreNot) {
+  constexpr int kFunctions = 10000;
+  std::string text, calls = "func.func @main(%v0: tensor<f32>) -> tensor<f32> {\n";
+  for (int i = 0; i < kFunctions; ++i) {
+    std::string name = "@f" + std::to_string(i) + "(";
+    text += "func.func private " + name +
+            "%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.negate %x : tensor<f32>\n  %1 = "
+            "stablehlo.maximum %0, %x : tensor<f32>\n" +
+            "  %2 = stablehlo.minimum %1, %0 : tensor<f32>\n  return %2 : tensor<f32>\n}\n";
+    calls += "  %v" + std::to_string(i + 1) + " = call " + name + "%v" + std::to_string(i) +
+             ") : (tensor<f32>) -> tensor<f32>\n";
+  }
+  auto many = compiledBy("cpu", text + calls + "  return %v" + std::to_string(kFunctions) +
+                                    " : tensor<f32>\n}\n");
+  ASSERT_TRUE(many) << many.message();
+  EXPECT_FALSE((*many)->info().notes.contains("backend")) << (*many)->info().notes.at("backend");
+  // A function that calls the next one twice, and so on: short, and a billion calls.
+  text = "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = call @f0(%x) : (tensor<f32>) "
+         "-> tensor<f32>\n  return %0 : tensor<f32>\n}\n";
+  for (int i = 0; i < 30; ++i) {
+    std::string next = "call @f" + std::to_string(i + 1) + "(";
+    text += "func.func private @f" + std::to_string(i) +
+            "(%x: tensor<f32>) -> tensor<f32> {\n  %0 = " + next +
+            "%x) : (tensor<f32>) -> tensor<f32>\n  %1 = " + next +
+            "%0) : (tensor<f32>) -> tensor<f32>\n  return %1 : tensor<f32>\n}\n";
+  }
+  auto doubled = compiledBy("cpu", text + "func.func private @f30(%x: tensor<f32>) -> tensor<f32> "
+                                          "{\n  return %x : tensor<f32>\n}\n");
+  ASSERT_TRUE(doubled) << doubled.message();
+  EXPECT_NE((*doubled)->info().notes.at("backend").find("calls cannot be inlined"),
+            std::string::npos);
+}
+
 TEST(LimitsTest, ALaunchCostsLessThanTwoMicroseconds) {
   constexpr int kLaunches = 2000, kRuns = 20;
   std::string text = "func.func @main(%v0: tensor<4xi32>) -> tensor<4xi32> {\n";

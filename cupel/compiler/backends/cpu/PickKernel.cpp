@@ -45,6 +45,18 @@ public:
              std::span<std::byte *const> writes) const override {
     constexpr double kNanosecondsPerElement = 0.4;
     const std::byte *data = reads[operands.elements];
+    if (std::optional<kernels::FloatOrder> order = keys->floatOrder();
+        order && lines.inner == 1 && lines.count > 0) {
+      constexpr double kNanosecondsPerLine = 15, kNanosecondsPerFloat = 0.1;
+      double one = kNanosecondsPerLine + double(lines.count) * kNanosecondsPerFloat;
+      auto perPart = std::clamp(int64_t(30'000 / one), int64_t{1}, kFloatLines);
+      kernelPool().parallelFor(
+          (lines.outer + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
+            ofFloats(*order, part * perPart, std::min(perPart, lines.outer - part * perPart), data,
+                     reads, writes);
+          });
+      return {};
+    }
     if (lines.inner == 1) {
       kernelPool().parallelFor(lines.outer, double(lines.count) * kNanosecondsPerElement,
                                [&](int64_t line) {
@@ -62,7 +74,7 @@ public:
   std::string_view kind() const override { return "pick"; }
 
 private:
-  static constexpr int64_t kChunk = 256;
+  static constexpr int64_t kChunk = 256, kFloatLines = 256;
   static constexpr int64_t kLines = 1024; // Side by side: a page of each row, so that processors see where reading goes on.
 
   bool isBetter(Wide key, Wide best) const { return ties.isLast ? key <= best : key < best; }
@@ -100,6 +112,31 @@ private:
     if (ties.isLast)
       place = std::prev(std::find(std::reverse_iterator(chunk + many), std::reverse_iterator(chunk + 0), best).base());
     return found + (place - chunk);
+  }
+
+  /// `many` lines of floats, each in one piece.
+  void ofFloats(const kernels::FloatOrder &order, int64_t line, int64_t many, const std::byte *data,
+                std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const {
+    kernels::LeastKey found[kFloatLines];
+    const auto *bits = reinterpret_cast<const uint32_t *>(data) + line * lines.count;
+    kernels::leastOfLines(bits, many, lines.count, order, ties.isLast, found);
+    auto initial = Wide(keys->at(reads[operands.initialElement], 0));
+    for (int64_t i = 0; i < many; ++i, bits += lines.count) {
+      bool hasRestarted = ties.restartsAtNan && found[i].greatest == nanKey();
+      if (hasRestarted || found[i].key >= initial) {
+        int64_t place =
+            hasRestarted ? bestInStep(data, (line + i) * lines.count) : int64_t(found[i].place);
+        finish(line + i, place, hasRestarted, data, reads, writes);
+        continue;
+      }
+      reinterpret_cast<uint32_t *>(writes[operands.resultOfElements])[line + i] =
+          bits[found[i].place];
+      if (operands.placeBytes == 8)
+        reinterpret_cast<int64_t *>(writes[operands.resultOfPlaces])[line + i] =
+            int64_t(found[i].place);
+      else
+        reinterpret_cast<uint32_t *>(writes[operands.resultOfPlaces])[line + i] = found[i].place;
+    }
   }
 
   /// Neighbouring lines in step.

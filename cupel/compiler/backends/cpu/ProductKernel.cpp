@@ -199,7 +199,8 @@ class ConvolutionKernel final : public Kernel {
 public:
   ConvolutionKernel(tir::ConvolutionOp op, EpilogueCode epilogue)
       : image(argumentOf(op.getImage())), isNarrow(!isF32(op.getImage())),
-        filters(cast<RankedTensorType>(op.getResult().getType()).getDimSize(3)), epilogue(std::move(epilogue)) {}
+        filters(cast<RankedTensorType>(op.getResult().getType()).getShape().back()),
+        epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, tir::ConvolutionOp op, const kernels::ConvolutionShape &shape) {
     auto view = cast<tir::ViewAttr>(op.getViews()[0]);
@@ -207,6 +208,7 @@ public:
     bool isRounded = op.getRounded(), isOfBf16 = !isF32(op.getKernel());
     int64_t offset = view.getOffset();
     llvm::SmallVector<int64_t> strides(view.getStrides());
+    strides.insert(strides.begin(), 5 - strides.size(), 0); // Images have no depth.
     std::string layout = isOfBf16 ? "convolution of bf16" : isRounded ? "rounded convolution" : "convolution";
     for (int64_t number : {shape.batch, shape.inputChannels, shape.outputChannels, shape.groups, offset})
       layout += " " + std::to_string(number);
@@ -217,15 +219,20 @@ public:
     for (int64_t stride : strides)
       layout += " " + std::to_string(stride);
     // What is rounded on the way cannot be had back.
-    bool isWhole = !isRounded && offset == 0 && isDense({{shape.kernel[1], strides[0]},
-                                           {shape.kernel[2], strides[1]},
-                                           {shape.inputChannels / shape.groups, strides[2]},
-                                           {shape.outputChannels, strides[3]}},
-                                          elementsOf(launch.getReads()[kernel]));
+    bool isWhole = !isRounded && offset == 0 &&
+                   isDense({{shape.kernel[0], strides[0]},
+                            {shape.kernel[1], strides[1]},
+                            {shape.kernel[2], strides[2]},
+                            {shape.inputChannels / shape.groups, strides[3]},
+                            {shape.outputChannels, strides[4]}},
+                           elementsOf(launch.getReads()[kernel]));
     return weights.load(
         launch, kernel, layout,
         [=](const std::byte *data) {
-          kernels::WeightsView weights{floatsOf(data) + offset, {0, strides[0], strides[1]}, strides[2], strides[3]};
+          kernels::WeightsView weights{floatsOf(data) + offset,
+                                       {strides[0], strides[1], strides[2]},
+                                       strides[3],
+                                       strides[4]};
           if (isOfBf16)
             weights.narrow = halvesOf(data) + offset;
           return (isRounded ? kernels::packRoundedConvolution : kernels::packConvolution)(shape, weights, kernelPool());
@@ -274,15 +281,19 @@ Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelCh
     return Error{ErrorCode::Unsupported, "kernels of convolutions are not padded"};
   kernels::ConvolutionShape shape;
   shape.batch = image.getDimSize(0);
-  shape.inputChannels = image.getDimSize(3);
-  shape.outputChannels = result.getDimSize(3);
-  shape.input = {1, image.getDimSize(1), image.getDimSize(2)};
-  shape.kernel = {1, op.getWindow()[0], op.getWindow()[1]};
-  shape.strides = {1, op.getStrides()[0], op.getStrides()[1]};
-  shape.paddingLow = {0, op.getPadding()[0], op.getPadding()[2]};
-  shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
-  shape.kernelDilation = {1, op.getDilations()[0], op.getDilations()[1]};
-  shape.inputDilation = {1, op.spreadOf(0), op.spreadOf(1)};
+  shape.inputChannels = image.getShape().back();
+  shape.outputChannels = result.getShape().back();
+  for (unsigned i = 0; i < op.getWindow().size(); ++i) { // Of images, the depth stays one.
+    size_t d = i + 3 - op.getWindow().size();
+    shape.input[d] = image.getDimSize(i + 1);
+    shape.kernel[d] = op.getWindow()[i];
+    shape.strides[d] = op.getStrides()[i];
+    shape.paddingLow[d] = op.getPadding()[2 * i];
+    shape.paddingHigh[d] = op.getPadding()[2 * i + 1];
+    shape.kernelDilation[d] = op.getDilations()[i];
+    shape.inputDilation[d] =
+        shape.input[d] > 1 ? op.spreadOf(i) : 1; // One pixel has none beside it.
+  }
   shape.groups = int64_t(op.getGroups());
   if (isByte(op.getImage()))
     return byteConvolution(op, shape, launch, choice);

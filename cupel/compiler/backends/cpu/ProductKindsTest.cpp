@@ -167,6 +167,31 @@ TEST(ProductKindsTest, QuantizedTypes) {
              {integers(DType::U8, {2, 6, 9, 5}, 3), integers(DType::U8, {3, 2, 5, 8}, 4)});
 }
 
+/// Volumes of dequantized bytes: their slices lie where they lie.
+TEST(ProductKindsTest, VolumesOfBytes) {
+  const char *text =
+      R"(func.func @main(%x: tensor<2x4x6x5x8xui8>, %k: tensor<3x2x3x8x24xi8>) -> tensor<2x4x6x5x24xf32> {
+  %zero = stablehlo.constant dense<30> : tensor<2x4x6x5x8xi32>
+  %0 = stablehlo.convert %x : (tensor<2x4x6x5x8xui8>) -> tensor<2x4x6x5x8xi32>
+  %1 = stablehlo.subtract %0, %zero : tensor<2x4x6x5x8xi32>
+  %2 = stablehlo.convert %1 : (tensor<2x4x6x5x8xi32>) -> tensor<2x4x6x5x8xf32>
+  %3 = stablehlo.convert %k : (tensor<3x2x3x8x24xi8>) -> tensor<3x2x3x8x24xf32>
+  %s = stablehlo.constant dense<0.25> : tensor<2x4x6x5x8xf32>
+  %t = stablehlo.constant dense<0.5> : tensor<3x2x3x8x24xf32>
+  %4 = stablehlo.multiply %2, %s : tensor<2x4x6x5x8xf32>
+  %5 = stablehlo.multiply %3, %t : tensor<3x2x3x8x24xf32>
+  %6 = stablehlo.convolution(%4, %5) dim_numbers = [b, 0, 1, 2, f]x[0, 1, 2, i, o]->[b, 0, 1, 2, f], window = {pad = [[1, 1], [1, 0], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x6x5x8xf32>, tensor<3x2x3x8x24xf32>) -> tensor<2x4x6x5x24xf32>
+  return %6 : tensor<2x4x6x5x24xf32>
+})";
+  checkExact(text,
+             {integers(DType::U8, {2, 4, 6, 5, 8}, 3), integers(DType::I8, {3, 2, 3, 8, 24}, 4)});
+  CompileOptions options;
+  options.backend = "cpu";
+  auto compiled = compile(text, options);
+  ASSERT_TRUE(compiled) << compiled.message();
+  EXPECT_FALSE((*compiled)->info().notes.contains("fallbacks"));
+}
+
 /// The gradient of a convolution's kernel, of images and of lines: no window of weights, but one image over another.
 TEST(ProductKindsTest, GradientsOfKernels) {
   const char *ofImages = R"(func.func @main(%x: tensor<6x4x13x12xf32>, %y: tensor<6x21x7x6xf32>) -> tensor<4x21x3x4xf32> {

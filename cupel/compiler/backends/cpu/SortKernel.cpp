@@ -129,23 +129,33 @@ private:
 
   /// The first few of a line, in order: whatever is not before the last of as many as were found so far is passed by.
   void findFirst(int64_t first, std::span<const std::byte *const> reads, One *entries) const {
-    auto isBefore = [](const One &a, const One &b) { return std::pair(a.key, a.index) < std::pair(b.key, b.index); };
+    // As one number where that is wide enough.
+    auto isBefore = [](const One &a, const One &b) {
+      if constexpr (sizeof(Wide) <= sizeof(uint32_t))
+        return (uint64_t(a.key) << 32 | a.index) < (uint64_t(b.key) << 32 | b.index);
+      else
+        return std::pair(a.key, a.index) < std::pair(b.key, b.index);
+    };
+    // A limit is found early, of a few more than are needed: what is passed by is not moved.
+    constexpr int64_t kMore = 32, kBlock = 16;
     const std::byte *data = dataOf(keys[0].input, reads);
-    int64_t found = 0, most = std::min(lines.count, 2 * lines.first + kChunk);
+    int64_t found = 0, most = std::min(lines.count, 2 * lines.first + kMore);
     Wide limit = std::numeric_limits<Wide>::max();
     bool isLimited = false;
     Wide chunk[kChunk];
     for (int64_t begin = 0; begin < lines.count; begin += kChunk) {
       int64_t many = std::min(kChunk, lines.count - begin);
       keys[0].keys->read(data, first, lines.inner, begin, many, chunk);
-      if (isLimited) {
-        Wide least = chunk[0];
-        for (int64_t i = 1; i < many; ++i)
-          least = std::min(least, chunk[i]);
-        if (least >= limit) // Equal ones that come later are behind.
-          continue;
-      }
       for (int64_t i = 0; i < many; ++i) {
+        if (isLimited && i % kBlock == 0 && i + kBlock <= many) {
+          Wide least = chunk[i];
+          for (int64_t j = 1; j < kBlock; ++j)
+            least = std::min(least, chunk[i + j]);
+          if (least >= limit) { // Equal ones that come later are behind.
+            i += kBlock - 1;
+            continue;
+          }
+        }
         if (isLimited && chunk[i] >= limit)
           continue;
         entries[found++] = {chunk[i], uint32_t(begin + i)};

@@ -150,17 +150,18 @@ void lowerConvTbc(Node &n) {
 //===----------------------------------------------------------------------===//
 
 /// The gradient of the kernel of an ordinary convolution of `x` that gave `gradient`: batch and
-/// channels change places, strides and dilations too.
+/// channels change places, strides and dilations too. Groups stay groups of one convolution,
+/// however many there are: images of a group are its channels.
 Value kernelGradient(HloBuilder &b, Value x, Value gradient, ArrayRef<int64_t> kernel,
                      const Options &o) {
-  int64_t groups = o.groups, batch = H::shapeOf(x)[0], spatial = int64_t(kernel.size()) - 2;
-  SmallVector<Value> pieces;
-  int64_t in = H::shapeOf(x)[1] / groups, out = H::shapeOf(gradient)[1] / groups;
-  (void)batch;
+  Dims shape(H::shapeOf(x));
+  int64_t groups = o.groups, batch = shape[0], spatial = int64_t(kernel.size()) - 2;
+  int64_t in = shape[1] / groups;
   H::Convolution how;
+  how.groups = groups;
   for (int64_t i = 0; i < spatial; ++i) {
     // Kernel positions the sliding gradient must reach: as many as the kernel has.
-    int64_t size = H::shapeOf(x)[i + 2], grad = H::shapeOf(gradient)[i + 2];
+    int64_t size = shape[i + 2], grad = H::shapeOf(gradient)[i + 2];
     int64_t reach = grad == 0 ? 0 : (grad - 1) * o.strides[i] + 1;
     int64_t needed = (kernel[i + 2] - 1) * o.dilations[i] + reach;
     how.strides.push_back(o.dilations[i]);
@@ -168,16 +169,19 @@ Value kernelGradient(HloBuilder &b, Value x, Value gradient, ArrayRef<int64_t> k
     how.low.push_back(o.low[i]);
     how.high.push_back(needed - size - o.low[i]);
   }
-  Dims order{1, 0};
-  for (int64_t i = 0; i < spatial; ++i)
+  // [N, G * I, ...] -> [I, G * N, ...].
+  Dims apart{batch, groups, in}, turned{2, 1, 0}, together{in, groups * batch}, order{1, 0};
+  for (int64_t i = 0; i < spatial; ++i) {
+    apart.push_back(shape[i + 2]);
+    turned.push_back(i + 3);
+    together.push_back(shape[i + 2]);
     order.push_back(i + 2);
-  for (int64_t g = 0; g < groups; ++g) {
-    Value part = b.transpose(b.sliceDim(x, 1, g * in, (g + 1) * in), order);
-    Value grad = b.transpose(b.sliceDim(gradient, 1, g * out, (g + 1) * out), order);
-    Value piece = convolvePlain(b, part, grad, how); // [in, out, kernel...]
-    pieces.push_back(b.transpose(piece, order));
   }
-  return b.concatenate(pieces, 0);
+  Value images = groups == 1 ? b.transpose(x, order)
+                             : b.reshape(b.transpose(b.reshape(x, apart), turned), together);
+  Value found =
+      convolvePlain(b, images, b.transpose(gradient, order), how); // [I, G * O, kernel...]
+  return b.transpose(found, order);
 }
 
 /// The gradient of the operand of an ordinary convolution.
