@@ -473,6 +473,16 @@ def total_of(results: list[Result]) -> Result:
                   not_run=tuple(reason for r in results for reason in r.not_run))
 
 
+def keep_details(build: Path, name: str, result: Result) -> None:
+    """What failed in a suite, for whoever does not wait for the last one; of a suite that is right now nothing is left to read."""
+    file = build / "test-output" / f"{name}.failed.txt"
+    file.unlink(missing_ok=True)
+    if result.failed:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(result.details.strip() + "\n")
+        print(f"{'':<12} what failed: {file}", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True)
@@ -497,6 +507,7 @@ def main() -> int:
             result = Result(failed=1, details=str(error))
         results[name] = result
         print(f"{name:<12} {result.counts():<40} {time.monotonic() - begin:6.1f} s", flush=True)
+        keep_details(options.build, name, result)
 
     for name, result in results.items():
         if result.failed:

@@ -79,6 +79,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "cupel_torch_import": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _ERROR]),
     "cupel_module_text": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
     "cupel_module_portable": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
+    "cupel_module_results": (ctypes.c_size_t, [ctypes.c_void_p]),
     "cupel_module_close": (None, [ctypes.c_void_p]),
 }
 
@@ -295,6 +296,11 @@ class Module:
     @property
     def text(self) -> str:
         return self._bytes("cupel_module_text").decode()
+
+    @property
+    def results(self) -> int:
+        """How many it has; behind the program's own come new values of inputs that it writes to."""
+        return int(_library().cupel_module_results(self._handle))
 
     def portable(self, version: str = "") -> bytes:
         """A portable artifact, which every plugin reads; for a StableHLO version, or the newest."""

@@ -97,6 +97,9 @@ TENSORS = {
 OPTIONS = {"other_kind": (b'{"replicas": "x"}', "has the wrong type"), "no_json": (b"{{", "is not JSON"), "foreign": (b'{"name": "\xff"}', "is not JSON"),
            "negative": (b'{"replicas": -1}', "must be between"), "deep": (b"[" * 500_000, "is not JSON"), "unknown": (b'{"run": "rm"}', "is not an option")}
 
+PLANS = {"no_json": b"{{", "no_object": b"[]", "without": b'{"cupel_jobs": 1, "run": "x"}', "other_kind": b'{"cupel_jobs": 1, "run": 7, "jobs": []}',
+         "other_tests": b'{"cupel_jobs": 1, "run": "x", "jobs": [{"name": "a", "arch": "", "estimated_seconds": 1, "timeout_minutes": -1, "tests": ["t"]}]}'}
+
 
 class Door:
     def __init__(self, folder: Path):
@@ -104,12 +107,12 @@ class Door:
         self.wrong: list[str] = []
         self.count = 0
 
-    def expect(self, name: str, said: str, *arguments: object, reason: str = "") -> None:
+    def expect(self, name: str, said: str, *arguments: object, reason: str = "", code: int = 1) -> None:
         """`said` and the reason, or success where nothing is to be said."""
         self.count += 1
         done = subprocess.run([BIN / "cupel", *map(str, arguments)], capture_output=True, text=True, errors="replace", timeout=120, check=False, stdin=subprocess.DEVNULL)
         printed = done.stdout + done.stderr
-        good = done.returncode == 0 if not said else done.returncode == 1 and said in printed and reason in printed
+        good = done.returncode == 0 if not said else done.returncode == code and said in printed and reason in printed
         if not good or "CRASHED" in printed or self.mark.exists():
             self.wrong.append(f"{arguments[0]} {name}: exit code {done.returncode}{', and it was executed' if self.mark.exists() else ''}: {printed.strip()[:400] or 'not a word'}")
 
@@ -140,6 +143,12 @@ def check(folder: Path) -> Door:
             shutil.copytree(folder / "saved/p", copy)
             (copy / file).write_bytes(content)
             door.run(f"{file} of a workload, {name}", said, copy, "INVALID_MODEL")
+    for name, content in PLANS.items():
+        plan = folder / f"{name}.json"
+        plan.write_bytes(content)
+        door.expect(f"plan, {name}", "not a plan of jobs", "run", "--job", f"{plan}:1", code=2)
+    for option, name, said in (("--arch", "n999", "there are: galaxy-bh, "), ("--frameworks", "tensorflow", "there are: pytorch, jax, ")):
+        door.expect(f"unknown {option}", said, "run", program, option, name, "--results", folder / "results", code=2)
     return door
 
 

@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from cupel.torch.captured import Graph, NotCaptured, capture, lift_random
 from cupel.torch.structure import Flat, results_of
 from cupel.torch.time_limit import TookTooLong, limited
+from cupel.torch.time_limit import test_time as limit_of_a_test
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
 from cupel.worker.model_files import lower
@@ -445,6 +446,40 @@ def test_ways_that_take_too_long_give_way_to_a_trace(monkeypatch: pytest.MonkeyP
         result = captured(Long(), torch.randn(2, 4))
     assert result.method == "trace" and "processor time" in result.refusal, result.refusal
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("is_training", [False, True])
+def test_no_way_takes_more_than_half_of_what_is_left_of_a_tests_time(monkeypatch: pytest.MonkeyPatch, is_training: bool) -> None:
+    """On a machine that gives a process little time its processor time says nothing of when the test ends."""
+    monkeypatch.setattr("cupel.torch.time_limit._AGAIN", 0.05)
+    golden = golden_training(Loader, Long(), (torch.randn(2, 4),), {}, 0) if is_training else golden_inference(None, Long().eval(), (torch.randn(2, 4),), {}, 0)
+    with limit_of_a_test(0.4):
+        result = golden.capture()
+    assert result.method == "trace" and result.refusal.count("half of what was left of the test's time (--timeout)") == 2, result.refusal
+    assert "torch.export" in result.refusal and "more than 0.2 s" in result.refusal and "torch.compile takes more than" in result.refusal, result.refusal
+    assert captured(nn.Linear(2, 2), torch.randn(2)).method == "export", "the next test has its own time"
+
+
+class Forgiving(nn.Module):
+    """Takes any error for the sign that a layer does not fit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        try:
+            for _ in range(400):
+                x = torch.tanh(self.layer(x))
+        except Exception:
+            return x * 2
+        return x
+
+
+def test_a_way_that_was_stopped_gives_no_graph_even_where_the_model_goes_on() -> None:
+    model, x = Forgiving(), torch.randn(2, 4)
+    with pytest.raises(TookTooLong, match="the way takes more than"), torch.no_grad(), limited(0.05, "the way"):
+        torch.export.export(model, (x,), strict=False)
 
 
 def test_what_takes_too_long_is_stopped_where_python_calls() -> None:

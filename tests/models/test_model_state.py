@@ -10,6 +10,7 @@ from torch import nn
 
 from cupel.torch.captured import capture
 from cupel.torch.model_state import ModelState, same_bits
+from cupel.worker.loaders import LoaderError
 from cupel.worker.model_golden import golden_inference, golden_training, plain_encoders
 from test_captured import Loader
 from test_traced import run
@@ -66,7 +67,19 @@ class Table(nn.Module):
         return self.layer(x) + self.table
 
 
-@pytest.mark.parametrize("kind", [Buffer, Attribute, Counter])
+class Replaced(nn.Module):
+    """A weight that each call makes anew."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.layer.weight = nn.Parameter(self.layer.weight * 1.5)
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("kind", [Buffer, Attribute, Counter, Replaced])
 def test_a_model_that_changes_with_each_call_is_captured_as_it_was(kind: type[nn.Module]) -> None:
     torch.manual_seed(1)
     golden = golden_inference(None, kind().eval(), (torch.randn(3, 4),), {}, 0)
@@ -104,6 +117,28 @@ def test_what_a_model_prepares_once_is_left_to_it() -> None:
     assert model.made == 1
 
 
+class Asking(Table):
+    """Goes another way where no gradient is wanted."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) * (1 if torch.is_grad_enabled() else 2)
+
+
+class WithGradient:
+    """Takes the first tensor that has a gradient."""
+
+    @staticmethod
+    def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+        return next(one for one in (output,) if one.requires_grad)
+
+
+def test_training_is_tried_again_with_gradients() -> None:
+    model = Asking().train()
+    golden = golden_training(WithGradient, model, (torch.randn(3, 4),), {}, 0)
+    assert "state" not in golden.facts and model.made == 1
+    assert golden.capture().graphs
+
+
 class Expanded(nn.Module):
     """Prepares a table whose rows lie in one place."""
 
@@ -126,6 +161,29 @@ def test_elements_that_lie_in_one_place_are_put_back() -> None:
     assert not state.is_as_it_was()
     state.put_back()
     assert torch.equal(model.seen, torch.zeros(3, 4))
+
+
+class Writes(nn.Module):
+    def __init__(self, lowest: float) -> None:
+        super().__init__()
+        self.layer, self.lowest = nn.Linear(4, 4), lowest
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            self.layer.weight.sub_(0.5).clamp_(self.lowest, 0.0)
+        return self.layer(x)
+
+
+def test_weights_that_are_written_to_are_no_fault_of_a_device() -> None:
+    with pytest.raises(LoaderError, match="writes to its weights \\('layer.weight'\\)") as told:
+        golden_inference(None, Writes(-9.0).eval(), (torch.randn(3, 4),), {}, 0)
+    assert told.value.kind == "not_captured"
+    run(golden_inference(None, Writes(0.0).eval(), (torch.randn(3, 4),), {}, 0).capture())  # The same after each call.
+
+
+def test_floats_of_8_bits_are_results() -> None:
+    golden = golden_inference(None, nn.Identity(), (torch.ones(3).to(torch.float8_e4m3fn),), {}, 0)
+    assert golden.facts["finite"] is True and golden.expected[0].dtype is torch.float8_e4m3fn
 
 
 def test_state_is_put_back_where_it_was() -> None:

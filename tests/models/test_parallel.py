@@ -13,7 +13,7 @@ from cupel._files import command_path, plugin_path
 from cupel.torch.shardings import BadSpec, Mesh, Placement, axes_of, pieces
 from cupel.worker import model
 from cupel.worker.llm import Padding, Phase
-from cupel.worker.parallel import Skipped, mesh_of, repeated
+from cupel.worker.parallel import Skipped, mesh_of, repeated, tensor_parallel
 
 ZOO = Path(__file__).resolve().parent.parent.parent / "zoo/models"
 
@@ -194,3 +194,35 @@ def test_decode_takes_the_loaders_own_inputs(tmp_path: Path) -> None:
     assert on_device(tmp_path / "w", num_devices=2)[0] == "passed"
     skipped = captured("llama/causal_lm", tmp_path / "w", chips=2, run_mode="training", llm={"phase": "llm_decode", "sharding": "tensor_parallel", "mesh": "mesh_default", "llm_batch_size": 1})
     assert (skipped["outcome"], skipped["message"]) == ("skipped", "decode is inference")
+
+
+@pytest.mark.parametrize(("spec", "llm", "said"), [
+    ("    load_shard_spec = None\n", {}, "it has no load_shard_spec"),
+    ("    def load_shard_spec(self, model):\n        return {}\n", {"phase": "llm_prefill", "sharding": "megatron-no_dp-tensor_parallel", "mesh": "mesh_1x4", "sequence_length": 128,
+                                                                    "llm_batch_size": 1}, "its load_shard_spec takes no strategy and no batch_axis"),
+])
+def test_a_loader_that_splits_nothing_has_no_such_test(tmp_path: Path, spec: str, llm: dict[str, object], said: str) -> None:
+    """That is no error of the loader's: it is told before a model is loaded, with what can be run."""
+    for name in ("base.py", "config.py"):
+        (tmp_path / name).write_text((ZOO / name).read_text())
+    folder = tmp_path / "plain/pytorch"
+    folder.mkdir(parents=True)
+    (folder / "loader.py").write_text(
+        "from ...base import ForgeModel\nfrom ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask\n\n\nclass ModelLoader(ForgeModel):\n"
+        "    @classmethod\n    def _get_model_info(cls, variant=None):\n"
+        "        return ModelInfo(model='plain', variant=variant, group=ModelGroup.GENERALITY, task=ModelTask.CV_IMAGE_CLS, source=ModelSource.CUSTOM, framework=Framework.TORCH)\n\n"
+        "    def build(self): ...\n\n    def make_inputs(self, batch_size, generator): ...\n\n"
+        "    def load_model(self, dtype_override=None):\n        raise AssertionError('nobody asks for it')\n\n"
+        "    def load_inputs(self, dtype_override=None):\n        raise AssertionError('nobody asks for it')\n\n" + spec + "\n\nclass ModelLoaderPrefill(ModelLoader):\n    pass\n")
+    answer = model.run({"loader": str(folder / "loader.py"), "folder": str(tmp_path / "w"), "parallelism": "tensor_parallel", "chips": 4, "llm": llm}, lambda stage: None)
+    assert (answer["outcome"], answer["error_class"]) == ("not run", ""), answer
+    assert said in answer["message"] and "single_device and data_parallel need none" in answer["message"], answer["message"]
+
+
+def test_a_strategy_that_a_loader_does_not_implement_is_skipped_with_its_words() -> None:
+    class Plain:
+        def load_shard_spec(self, model: torch.nn.Module, strategy: str, batch_axis: str) -> None:
+            raise NotImplementedError("Plain must implement load_shard_spec")
+
+    with pytest.raises(Skipped, match="by fsdp: Plain must implement load_shard_spec"):
+        tensor_parallel(Plain(), torch.nn.Linear(2, 2), Mesh.of((2, 2), ("batch", "model")), strategy="fsdp", batch_axis="batch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import sys
 
 import pytest
 import torch
@@ -92,12 +93,58 @@ def test_an_unknown_configuration_is_told(tmp_path: pathlib.Path) -> None:
     assert "the defaults of BertConfig, since its configuration cannot be had" in known["model"]["weights"] and model.config.hidden_size == 24, known
     unknown, _ = make(tmp_path, "from transformers import AutoModel", f"AutoModel.from_pretrained({str(missing)!r})", inputs, weights="random")
     assert unknown["error_class"] == "loader_model" and unknown["outcome"] == "failed", unknown
+    assert "its configuration has to be there" in unknown["model"]["weights"], unknown
 
 
 def test_timm_draws_its_own(tmp_path: pathlib.Path) -> None:
     need("timm")
     answer, _ = make(tmp_path, "import timm", "timm.create_model('resnet10t', pretrained=True)", "torch.ones(1, 3, 32, 32)", weights="random", dtype="none")
     assert "capture" in answer and "timm 'resnet10t' from its configuration" in answer["model"]["weights"], answer
+
+
+STAND_IN = """
+import torch
+
+class Blocks(torch.nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.blocks = torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(depth)])
+
+    def forward(self, x):
+        return self.blocks(x)
+
+def create_model(model_name, pretrained=False, **given):
+    assert not pretrained, "there is no network"
+    return Blocks(**({"depth": 3} | given)) if "vit" in model_name else torch.nn.Linear(4, 4, **given)
+"""
+
+
+@pytest.mark.parametrize(("name", "layers", "kept", "told"), [
+    ("vit", 2, 2, "timm 'vit' has 2 of 3 layers (depth)"), ("vit", 5, 3, ""), ("vit", 0, 3, ""), ("conv", 2, 0, "timm 'conv' has all its layers: nothing in its configuration says how many")])
+def test_layers_of_timm_are_fewer_or_told(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, name: str, layers: int, kept: int, told: str) -> None:
+    """Also where the loader has imported the function by its name."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/timm.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(tmp_path / "library")
+    monkeypatch.delitem(sys.modules, "timm", raising=False)
+    answer, model = make(tmp_path, "from timm import create_model", f"create_model({name!r}, pretrained=True)", "torch.ones(1, 4)", weights="random", layers=layers, dtype="none")
+    monkeypatch.delitem(sys.modules, "timm", raising=False)
+    note = answer["model"]["weights"]
+    assert "capture" in answer and f"timm '{name}' from its configuration" in note and len(getattr(model, "blocks", ())) == kept, answer
+    assert told in note and ("layers" in note) == bool(told), note
+
+
+def test_what_cannot_be_built_says_what_is_missing(tmp_path: pathlib.Path) -> None:
+    answer, _ = make(tmp_path, "", "torch.load('/nowhere/weights.pt')", "torch.ones(1, 4)", weights="random", dtype="none")
+    assert answer["error_class"] == "loader_model" and "no model was built in place of it" in answer["model"]["weights"], answer
+
+
+def test_a_library_that_is_broken_stops_those_who_need_it_alone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/diffusers.py").write_text("raise RuntimeError('built for another torch')\n")
+    monkeypatch.syspath_prepend(tmp_path / "library")
+    answer, _ = make(tmp_path, "# Much like those of diffusers.", "torch.nn.Linear(4, 4)", "torch.ones(1, 4)", weights="random", dtype="none")
+    assert "capture" in answer and "diffusers cannot be imported (RuntimeError: built for another torch)" in answer["model"]["weights"], answer
 
 
 def test_torchvision_draws_its_own(tmp_path: pathlib.Path) -> None:

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from cupel._files import command_path
+from cupel._files import command_path, plugin_path
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CNN, SPLIT, LSTM = "cnn/pytorch-small-single_device-inference", "cnn/pytorch-small-data_parallel-inference", "lstm/token_classification/pytorch-single_device-training"
@@ -84,6 +84,19 @@ def test_a_model_is_saved_and_runs_without_python(tmp_path: pathlib.Path) -> Non
     for where, name, says in ((tmp_path / "other", CNN.replace("small", "enormous"), "there is no test"), (saved, CNN, "is there already"), ("-", CNN, "-o DIR says where")):
         done = subprocess.run([*words[:-1], where, f"models::{name}"], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(("name", "graphs"), [("cnn/pytorch-small-single_device-training", 1), ("two_graphs/pytorch-single_device-inference", 2), ("cnn/jax-small-single_device-training", 1)])
+def test_a_saved_model_is_judged_where_there_is_nothing_but_a_plugin(tmp_path: pathlib.Path, name: str, graphs: int) -> None:
+    """By noise that goes with it: gradients in bfloat16 are off by more than the precision of a device says."""
+    saved = tmp_path / "saved"
+    done = subprocess.run([command_path("cupel"), "compile", "--zoo", ROOT / "zoo/models", "--python", sys.executable, "-o", saved, f"models::{name}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "without_noise" not in done.stdout, done.stdout + done.stderr
+    assert len(list(saved.rglob("noise-1.safetensors"))) == graphs
+    done = subprocess.run([command_path("cupel-device"), "run", plugin_path(), saved, "--json", tmp_path / "device.json", "--out", tmp_path / "out"], capture_output=True, text=True, check=False, env={})
+    runs = json.loads((tmp_path / "device.json").read_text())["runs"]
+    assert done.returncode == 0 and [one["outcome"] for one in runs] == ["passed"] * graphs, done.stdout + done.stderr
+    assert len(list((tmp_path / "out/saved").rglob("report.json"))) == graphs
 
 
 def test_options_of_the_run_and_of_the_configuration_reach_loader_and_device(tmp_path: pathlib.Path) -> None:

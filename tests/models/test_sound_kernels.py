@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 
-from cupel.torch.sound_kernels import sound_attention, sound_sums, with_sound_kernels
+from cupel.torch.sound_kernels import sound_attention, sound_attention_backward, sound_sums, with_sound_kernels
 
 ROWS = 1024
 
@@ -31,6 +33,37 @@ def of_index() -> tuple[torch.nn.Module, torch.Tensor]:
     return Picked(), torch.arange(ROWS) % 4
 
 
+def of_bags() -> tuple[torch.nn.Module, torch.Tensor]:
+    return torch.nn.EmbeddingBag(4, 16, mode="sum"), (torch.arange(ROWS) % 4)[:, None]
+
+
+class Padded(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines = torch.nn.Parameter(torch.randn(1, 16, 8, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(self.lines, (0, len(rows) - 8), mode="replicate")[0].T
+
+
+def of_padding() -> tuple[torch.nn.Module, torch.Tensor]:
+    return Padded(), torch.arange(ROWS)
+
+
+class Sampled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.volume = torch.nn.Parameter(torch.randn(1, 16, 2, 2, 2, generator=torch.Generator().manual_seed(1)))
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        places = torch.stack([rows % 2, rows // 2 % 2, rows // 4 % 2], -1).to(self.volume.dtype) - 0.5
+        return torch.nn.functional.grid_sample(self.volume, places.view(1, 1, 1, ROWS, 3), align_corners=False)[0, :, 0, 0].T
+
+
+def of_volume() -> tuple[torch.nn.Module, torch.Tensor]:
+    return Sampled(), torch.arange(ROWS)
+
+
 def distances(make, dtype: torch.dtype, calls: list[str] | None) -> list[float]:
     """How far each gradient is from that in float64, by its length."""
     torch.manual_seed(0)
@@ -52,7 +85,8 @@ def distances(make, dtype: torch.dtype, calls: list[str] | None) -> list[float]:
     return [float((one - other).norm() / other.norm()) for one, other in zip(found, gradients(model.double(), torch.float64), strict=True)]
 
 
-@pytest.mark.parametrize(("make", "call"), [(of_layer_norm, "native_layer_norm_backward"), (of_embedding, "embedding_dense_backward"), (of_index, "index_put")])
+@pytest.mark.parametrize(("make", "call"), [(of_layer_norm, "native_layer_norm_backward"), (of_embedding, "embedding_dense_backward"), (of_index, "index_put"),
+                                          (of_bags, "_embedding_bag_backward"), (of_padding, "replication_pad1d_backward"), (of_volume, "grid_sampler_3d_backward")])
 @pytest.mark.parametrize(("dtype", "wide", "limit"), [(torch.bfloat16, "float32", 4e-3), (torch.float32, "float64", 1e-7)])
 def test_sums_of_backward_are_as_good_as_their_type(make, call: str, dtype: torch.dtype, wide: str, limit: float) -> None:
     calls: list[str] = []
@@ -94,3 +128,89 @@ def test_logarithms_that_attention_keeps_are_as_good_as_their_type(how: str) -> 
     torch_result, plain = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, how == "causal", **named)
     assert torch.equal(result, torch_result)
     assert float((found - scores.logsumexp(-1)).abs().max()) < 2e-6 < float((plain - scores.logsumexp(-1)).abs().max())
+
+
+def masked_by(least: float, dtype: torch.dtype) -> torch.Tensor:
+    """Of the first three queries no key is left."""
+    mask = torch.zeros(1, 1, 6, 6, dtype=dtype)
+    mask[:, :, :3] = least
+    return mask
+
+
+@pytest.mark.parametrize(("dtype", "wide", "limit"), [(torch.bfloat16, "float32", 8e-3), (torch.float32, "float64", 1e-6)])
+@pytest.mark.parametrize("least", ["finite", "infinite"])
+def test_gradients_of_attention_know_how_many_keys_a_masked_row_has(dtype: torch.dtype, wide: str, limit: float, least: str) -> None:
+    """Rows that a mask fills with the least number attend to all keys alike; with infinities, to none."""
+    generator = torch.Generator().manual_seed(0)
+    tensors = [torch.randn(2, 3, 6, 8, generator=generator).to(dtype).requires_grad_() for _ in range(3)]
+    gradient = torch.randn(2, 3, 6, 8, generator=generator).to(dtype)
+    mask = masked_by(torch.finfo(dtype).min if least == "finite" else float("-inf"), dtype)
+
+    def gradients(calls: list[str] | None) -> list[torch.Tensor]:
+        output = torch.nn.functional.scaled_dot_product_attention(*tensors, attn_mask=mask)
+        if calls is None:
+            return list(torch.autograd.grad(output, tensors, gradient))
+        with sound_sums(calls):
+            return list(torch.autograd.grad(output, tensors, gradient))
+
+    calls: list[str] = []
+    found, plain = gradients(calls), gradients(None)
+    wider = [tensor.detach().double().requires_grad_() for tensor in tensors]
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        exact = torch.autograd.grad(torch.nn.functional.scaled_dot_product_attention(*wider, attn_mask=mask.double()), wider, gradient.double())
+
+    def distance(results: list[torch.Tensor]) -> float:
+        return max(float((one.double() - other).norm() / other.norm()) for one, other in zip(results, exact, strict=True))
+
+    assert all(one.dtype == dtype for one in found) and distance(found) < limit
+    assert (distance(plain) > 1) == (least == "finite")
+    assert calls == ([f"scaled_dot_product_attention_backward in {wide}"] if least == "finite" or dtype == torch.bfloat16 else [])
+
+
+def test_a_bias_of_all_keys_has_no_gradient() -> None:
+    """It changes no weight: but for roundings the sum over each row is zero, also where values are much alike and torch takes a rounded output from them."""
+    generator = torch.Generator().manual_seed(0)
+    query, key, value, gradient = (torch.randn(1, 2, 200, 16, generator=generator) for _ in range(4))
+    tensors = [one.bfloat16().requires_grad_() for one in (query + 1, key, 1 + 0.02 * value)]
+    gradient = gradient.bfloat16()
+
+    def sum_by_keys(calls: list[str] | None) -> float:
+        output = torch.nn.functional.scaled_dot_product_attention(*tensors)
+        with sound_sums(calls) if calls is not None else contextlib.nullcontext():
+            by_key = torch.autograd.grad(output, tensors, gradient)[1].float()
+        return float(by_key.sum(-2).norm() / by_key.norm())
+
+    calls: list[str] = []
+    assert 10 * sum_by_keys(calls) < sum_by_keys(None)
+    assert calls == ["scaled_dot_product_attention_backward in float32"]
+
+
+def test_keys_that_heads_share_get_the_gradients_of_all() -> None:
+    generator = torch.Generator().manual_seed(0)
+    query, gradient = (torch.randn(2, 4, 6, 8, generator=generator).bfloat16() for _ in range(2))
+    key, value = (torch.randn(2, 2, 6, 8, generator=generator).bfloat16() for _ in range(2))
+    out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query, key.repeat_interleave(2, 1), value.repeat_interleave(2, 1), 0.0, True)
+    found = sound_attention_backward([])(gradient, query, key, value, out, logsumexp, 0.0, True)
+    wider = [tensor.double().requires_grad_() for tensor in (query, key, value)]
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        exact = torch.autograd.grad(torch.nn.functional.scaled_dot_product_attention(*wider, is_causal=True, enable_gqa=True), wider, gradient.double())
+    for one, other in zip(found, exact, strict=True):
+        assert float((one.double() - other).norm()) < 4e-3 * float(other.norm())
+
+
+def test_gradients_of_attention_of_a_graph_know_it_too() -> None:
+    generator = torch.Generator().manual_seed(0)
+    tensors = [torch.randn(1, 2, 6, 8, generator=generator).bfloat16() for _ in range(4)]
+    mask = masked_by(torch.finfo(torch.bfloat16).min, torch.bfloat16)
+    out, logsumexp = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*tensors[:3], attn_mask=mask)
+    graph = torch.fx.Graph()
+    gradient, query, key, value = (graph.placeholder(name) for name in ("gradient", "query", "key", "value"))
+    rest = [graph.placeholder(name) for name in ("out", "logsumexp", "mask")]
+    graph.output(graph.call_function(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+                                     (gradient, query, key, value, rest[0], rest[1], 0.0, False), {"attn_mask": rest[2]}))
+    module = torch.fx.GraphModule(torch.nn.Module(), graph)
+    given = (tensors[3], *tensors[:3], out, logsumexp, mask)
+    wrong, right = module(*given)[2], with_sound_kernels(module)(*given)[2]
+    columns = torch.softmax(tensors[0].float() @ tensors[1].float().mT * 8**-0.5 + mask.float(), -1)
+    exact = columns.mT @ tensors[3].float()
+    assert float((right.float() - exact).norm()) < 0.01 * float(exact.norm()) < float((wrong.float() - exact).norm())

@@ -90,6 +90,31 @@ def narrow_devices_are_judged_piece_by_piece(place: Place) -> None:
 
 
 @check
+def what_outputs_that_rounding_decides_hide_is_judged_piece_by_piece(place: Place) -> None:
+    """An output that rounding decides passes whatever computed it: what no other output shows is fed right values and judged alone, on precise devices too."""
+    lines = ["%big = stablehlo.constant dense<8.0e+06> : tensor<16x16xf32>", "%0 = stablehlo.add %x, %big : tensor<16x16xf32>", "%1 = stablehlo.subtract %0, %big : tensor<16x16xf32>",
+             "%2 = stablehlo.dot_general %1, %w, contracting_dims = [1] x [0] : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>", "%3 = stablehlo.tanh %w : tensor<16x16xf32>"]
+    place.program("decided.mlir", "func.func @main(%x: tensor<16x16xf32>, %w: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {\n  " + "\n  ".join(lines)
+                  + "\n  return %2, %3 : tensor<16x16xf32>, tensor<16x16xf32>\n}\n")
+    planter = plugin("operation_planter.so")
+
+    def ran(*arguments: str) -> dict:
+        return next(iter(report(place, place.programs, "--device", *arguments)[1].values()))
+
+    negated = f"{planter}?op=stablehlo.dot_general&effect=negate"
+    test = ran(negated)
+    expect(test["outcome"] == "failed" and test["error_class"] == "wrong_result" and "is wrong when it is fed right values" in test["message"], test)
+    expect(test["comparisons"][0]["noise"] > 0.25 and all(one["passed"] for one in test["comparisons"]), test["comparisons"])
+    expect(ran(negated, "--pieces", "0")["outcome"] == "passed", "as a whole it is within its noise")
+    # So is what makes the noise itself: of the sum that is handed to it, a difference is exact.
+    scaled = f"{planter}?op=stablehlo.subtract&effect=scale"
+    expect(ran(scaled)["outcome"] == "failed" and ran(scaled, "--pieces", "0")["outcome"] == "passed", "a difference that is a quarter too large")
+    # A right device gives what is expected, and nothing is left to ask.
+    test = ran(f"{planter}?right=reassociated")
+    expect(test["outcome"] == "passed" and "by pieces" not in test["notes"], test)
+
+
+@check
 def products_in_bf16_are_judged_as_what_they_are(place: Place) -> None:
     """precision=bf16 of our own device: by its name, by an option, by what it says of itself; each record says bf16."""
     ours = plugin("pjrt_plugin_cupel.so")

@@ -30,6 +30,17 @@ def test_function_with_keywords():
     assert workload.run()[0].tolist() == [2.0, 2.0, 2.0]
 
 
+def test_gradients_of_grouped_kernels_are_one_convolution():
+    """One a group made programs of tens of thousands of operations of networks with depthwise layers."""
+
+    def gradient(g, x, w):
+        return torch.ops.aten.convolution_backward(g, x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 64, [False, True, False])[1]
+
+    workload = cupel.torch.export(gradient, (torch.randn(2, 64, 5, 6), torch.randn(2, 64, 5, 6), torch.randn(64, 1, 3, 3)))
+    assert workload.text.count("stablehlo.convolution") == 1, workload.text
+    torch.testing.assert_close(workload.run()[0], workload.expected[0], rtol=1e-4, atol=1e-4)
+
+
 def test_a_saved_workload_runs_on_the_device_alone(tmp_path):
     make, inputs = MODELS["mlp"]
     folder = cupel.torch.export(make().eval(), inputs(), name="mlp").save(tmp_path / "mlp")

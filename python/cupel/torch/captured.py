@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
-from cupel._native import Module, comparator_default
+from cupel._native import Module, NativeError, comparator_default
 from cupel.torch.custom_ops import custom_decompositions, library_operator
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
 from cupel.torch.program import Program, make_program
@@ -279,16 +279,54 @@ def without_exporters_warnings() -> Iterator[None]:
         yield
 
 
+def _takes_as_exported(graph: torch.fx.Graph) -> bool:
+    """Whether nothing of it has to be taken apart before the frontend reads it, which follows writes and views by itself."""
+    apart = library_decompositions()
+    for node in graph.nodes:
+        if node.op != "call_function" or node.target is operator.getitem:
+            continue
+        if not isinstance(node.target, torch._ops.OpOverload) or node.target in apart or _is_random(node):
+            return False  # Of calls that draw, what is drawn is told apart from what is computed only once they are taken apart.
+    return True
+
+
+def _copied(program: torch.export.ExportedProgram) -> torch.fx.GraphModule:
+    """Its graph, to change; constants that it makes are what they are when detached."""
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(program.graph, {}))
+    for node in list(graph.nodes):
+        if node.target is torch.ops.aten.detach_.default:
+            node.replace_all_uses_with(node.args[0])
+            graph.erase_node(node)
+    drop_assertions(graph)
+    return torch.fx.GraphModule(program.graph_module, graph)
+
+
 @flexible_attention_taken_apart()
 def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
-    """The whole model as one graph; raises where there is none."""
-    given = flat.inputs
+    """The whole model as one graph; raises where there is none.
+
+    Taking apart is a second trace, which takes longer than the first: where the frontend reads what the first gave, and nothing in it writes to the model's
+    arguments or weights, there is none (docs/decisions/0117).
+    """
     with without_exporters_warnings():
-        program = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).run_decompositions(library_decompositions())
+        program = torch.export.export(flat, tuple(tensor for _, tensor in flat.inputs), strict=False)
+        module = _copied(program)
+        if _takes_as_exported(module.graph):
+            with contextlib.suppress(NativeError, NotCaptured):
+                graph = _whole(flat, program, module, expected, seed)
+                if graph.lowered().results == len(expected):
+                    return graph
+        program = program.run_decompositions(library_decompositions())
+    return _whole(flat, program, program.graph_module, expected, seed)
+
+
+def _whole(flat: Flat, program: torch.export.ExportedProgram, module: torch.fx.GraphModule, expected: list[torch.Tensor], seed: int) -> Graph:
+    """The program's graph, which `module` holds and loses, with the tensors it takes."""
     from torch.export.graph_signature import InputKind, OutputKind
 
     state = {**program.state_dict, **program.constants}
-    users = iter(given)
+    users = iter(flat.inputs)
     weights: list[tuple[str, torch.Tensor]] = []
     arguments: list[tuple[str, torch.Tensor]] = []
     order = []
@@ -299,7 +337,6 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
             raise NotCaptured(f"the graph takes the {type(value).__name__} '{name}', which is no tensor")
         (arguments if is_user else weights).append((name, value))
         order.append(is_user)
-    module = program.graph_module
     nodes = [node for node in module.graph.nodes if node.op == "placeholder"]
     # The model's arguments come first: they are what differs from call to call.
     place = nodes[0]

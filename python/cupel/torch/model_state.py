@@ -1,7 +1,7 @@
 """What a model keeps from one call to the next besides its weights: buffers, and tensors, numbers and containers among its attributes.
 
 A model that counts its calls, fills a cache of its own or writes to a buffer gives another result the second time. Every run of a test has to begin as the first one
-did: what is kept here is put back.
+did: what is kept here is put back. Weights are not copied, which would be as much memory again: one that a run writes to is found out by its version, and cannot be put back.
 """
 
 from __future__ import annotations
@@ -84,17 +84,33 @@ class _Kept:
         return self.value
 
 
+class WeightsWritten(Exception):
+    """A model wrote to its weights and gives another result with them: no further run begins as the first one did."""
+
+
+def _version(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class ModelState:
     """The state of a model as it is now."""
 
     def __init__(self, model: torch.nn.Module):
+        self._weights = [(module, dict(module._parameters)) for module in model.modules()]
+        self._versions = {name: (parameter, _version(parameter)) for name, parameter in model.named_parameters()}
         self._kept = [(module, {name: _Kept.of(value) for name, value in vars(module).items() if self._counts(name)}) for module in model.modules()]
 
     @staticmethod
     def _counts(name: str) -> bool:
         return name not in _OF_TORCH and not name.endswith(("_hooks", "_hooks_with_kwargs", "_hooks_always_called"))
 
+    def written(self) -> list[str]:
+        """The weights that a run has written to."""
+        return [name for name, (parameter, version) in self._versions.items() if _version(parameter) != version]
+
     def is_as_it_was(self) -> bool:
+        if self.written() or any(module._parameters.get(name) is not one for module, weights in self._weights for name, one in weights.items()):
+            return False
         for module, kept in self._kept:
             now = {name: value for name, value in vars(module).items() if self._counts(name)}
             if now.keys() != kept.keys() or not all(one.is_as_it_was(now[name]) for name, one in kept.items()):
@@ -103,6 +119,8 @@ class ModelState:
 
     def put_back(self) -> None:
         with torch.no_grad():
+            for module, weights in self._weights:
+                module._parameters.update(weights)
             for module, kept in self._kept:
                 own = vars(module)
                 for name in [name for name in own if self._counts(name) and name not in kept]:
@@ -114,7 +132,8 @@ class ModelState:
 def settled(before: ModelState, model: torch.nn.Module, again: Callable[[], Sequence[torch.Tensor]], expected: Sequence[torch.Tensor]) -> tuple[ModelState, bool]:
     """The state that further runs begin with, behind the run that gave `expected`, and whether it is the one before that run.
 
-    Most models that changed have only prepared something, and give the same `again`: they are left as they are. Of others every run begins as the first one did.
+    Most models that changed have only prepared something, and give the same `again`: they are left as they are. Of others every run begins as the first one did;
+    raises WeightsWritten where it cannot.
     """
     if before.is_as_it_was():
         return before, False
@@ -123,5 +142,8 @@ def settled(before: ModelState, model: torch.nn.Module, again: Callable[[], Sequ
     if len(results) == len(expected) and all(same_bits(one, other) for one, other in zip(results, expected)):
         prepared.put_back()
         return prepared, False
+    if names := before.written():
+        shown = ", ".join(f"'{name}'" for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        raise WeightsWritten(f"the model writes to its weights ({shown}) as it runs, and gives another result the next time: no run could begin as the first one did")
     before.put_back()
     return before, True

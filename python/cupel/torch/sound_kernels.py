@@ -3,8 +3,10 @@
 grid_sample in 16-bit floats counts elements in 16-bit integers: where a picture's strides take it further than those reach, it reads foreign
 memory, and gives other values at each run or dies. The same kernel is given a dense copy, which has small strides, and where even that is too
 large the call is computed in float32. Backward kernels that add up one by one in the type of their result lose a tenth of it in bfloat16
-after some hundred terms: they are given the next wider type. Attention in 16-bit floats keeps for its backward, in float32, logarithms of sums
-whose exponentials are good to 16 bits only: graphs get them as good as their type. Every such call is counted, for the record.
+after some hundred terms: they are given the next wider type. Attention's backward works with what the forward kept: its output, rounded to its type, and logarithms
+of sums in float32. Where values are much alike, all that decides is less than that rounding; and where a logarithm is large, float32 has no room for its fraction:
+of a row that a mask fills with the least number of its type nothing is left of how many keys there are, and its gradient is that many times too large. Such
+a backward is computed from the scores, and graphs get logarithms that are as good as their type. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -61,9 +63,13 @@ _aten = torch.ops.aten
 _SUMMING: dict[Any, tuple[int, ...]] = {
     _aten.native_layer_norm_backward.default: (1, 5, 6),
     _aten.embedding_dense_backward.default: (0,),
+    _aten._embedding_bag_backward.default: (0,),
+    _aten._embedding_bag_dense_backward.default: (0,),
     _aten.index_put.default: (0,),
     _aten._unsafe_index_put.default: (0,),
     _aten.grid_sampler_2d_backward.default: (1, 2),
+    _aten.grid_sampler_3d_backward.default: (1, 2),
+    **{getattr(_aten, f"{kind}_pad{rank}d_backward").default: (0,) for kind in ("replication", "reflection") for rank in (1, 2, 3)},
     _aten.avg_pool2d_backward.default: (0,),
     _aten.avg_pool3d_backward.default: (0,),
     _aten._adaptive_avg_pool2d_backward.default: (0,),
@@ -101,8 +107,60 @@ def sound_sum(func: Any, replaced: list[str]) -> Callable[..., Any]:
     return call
 
 
+# --- gradients of attention --------------------------------------------------------------------------------------------------------------
+
+_ATTENTION_BACKWARD = _aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+# Of float32: in logarithms beyond this a step is 2**-16, the least error of all weights of a row.
+_LARGEST_LOGARITHM = 2**7
+
+
+def _needs_scores(query: torch.Tensor, logsumexp: torch.Tensor) -> bool:
+    """In 16-bit floats the rounded output is always too coarse: each score of a row is off by the same, which sums over the row do not forgive."""
+    return query.dtype in _NARROW or (query.dtype == torch.float32 and bool((logsumexp.isfinite() & (logsumexp.abs() > _LARGEST_LOGARITHM)).any()))
+
+
+def sound_attention_backward(replaced: list[str]) -> Callable[..., Any]:
+    """torch's call, from the scores where what the forward kept is not good enough."""
+
+    def call(gradient: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, out: torch.Tensor, logsumexp: torch.Tensor, dropout_p: float, is_causal: bool, *,
+             attn_mask: torch.Tensor | None = None, scale: float | None = None) -> tuple[torch.Tensor, ...]:
+        if dropout_p or query.device.type != "cpu" or not _needs_scores(query, logsumexp):
+            return _ATTENTION_BACKWARD(gradient, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
+        wide = _WIDER[query.dtype]
+        replaced.append(f"scaled_dot_product_attention_backward in {str(wide).removeprefix('torch.')}")
+        batch, heads, rows = query.shape[:3]
+        mask = None if attn_mask is None else attn_mask.expand(batch, heads, rows, key.shape[-2])
+        by_query, by_key, by_value = (torch.zeros_like(one, dtype=wide) for one in (query, key, value))
+        for i in range(batch):
+            for j in range(heads):  # One head's scores at a time.
+                own = (i, j * key.shape[1] // heads)  # Several heads may share keys.
+                found = _gradients_of_head(gradient[i, j].to(wide), query[i, j].to(wide), key[own].to(wide), value[own].to(wide), None if mask is None else mask[i, j].to(wide), is_causal, scale)
+                by_query[i, j] = found[0]
+                by_key[own] += found[1]
+                by_value[own] += found[2]
+        return by_query.to(query.dtype), by_key.to(key.dtype), by_value.to(value.dtype)
+
+    return call
+
+
+def _gradients_of_head(gradient: torch.Tensor, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None, is_causal: bool, scale: float | None) -> tuple[torch.Tensor, ...]:
+    """Of query, key and value."""
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = query @ key.T * scale
+    if mask is not None:
+        scores = scores + mask
+    if is_causal:
+        scores = scores.masked_fill(torch.ones(scores.shape, dtype=torch.bool).triu(1), float("-inf"))
+    weights = torch._safe_softmax(scores, -1)
+    by_weight = gradient @ value.T
+    by_score = weights * (by_weight - (by_weight * weights).sum(-1, keepdim=True)) * scale
+    return by_score @ key, by_score.T @ query, weights.T @ gradient
+
+
 def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
-    """The call itself, or one in its place that sums soundly."""
+    """The call itself, or a sound one in its place."""
+    if func is _ATTENTION_BACKWARD:
+        return sound_attention_backward(replaced)
     return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
 
 
@@ -145,7 +203,7 @@ def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
     sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
-             **dict.fromkeys(_SUMMING, lambda func: sound_sum(func, []))}
+             **dict.fromkeys((*_SUMMING, _ATTENTION_BACKWARD), lambda func: sound_call(func, []))}
     if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +35,7 @@ def _is_installed(file: str) -> bool:
     return "/site-packages/" in file or "/dist-packages/" in file
 
 
-class _Zoo:
+class Zoo:
     """What is code of the zoo."""
 
     def __init__(self, root: Path):
@@ -52,6 +53,17 @@ class _Zoo:
             return self._holds(value.__code__.co_filename)
         kind = value if _is_class(value) else type(value)
         return (kind.__module__ in self.modules or (kind.__module__ == "unittest.mock" and kind is not value)) and callable(value)
+
+    def runs(self, thread: threading.Thread) -> bool:
+        """Whether a thread is in its code, or begins there."""
+        if any(self.wrote(vars(thread).get(name)) for name in ("_target", "function")):  # Of a thread, of a timer.
+            return True
+        frame = sys._current_frames().get(thread.ident or 0)
+        while frame is not None:
+            if self._holds(frame.f_code.co_filename):
+                return True
+            frame = frame.f_back
+        return False
 
 
 def _imported(without: set[str]) -> Iterator[tuple[str, types.ModuleType]]:
@@ -97,7 +109,7 @@ class Known:
 
     def see(self, root: Path) -> None:
         """Looks at what was imported since the last time."""
-        for name, module in _imported(_Zoo(root).modules):
+        for name, module in _imported(Zoo(root).modules):
             if self._modules.get(name) is module or name.partition(".")[0] in _COMPARED_ELSEWHERE:
                 continue
             self._modules[name] = module
@@ -115,7 +127,7 @@ class Known:
         """Whatever of the zoo's own code stands in modules and classes of others: what they are called, they themselves, and its name there."""
         if root != self._root:
             self._clean, self._root = _Looked(), root
-        zoo = _Zoo(root)
+        zoo = Zoo(root)
         for name, module in _imported(zoo.modules):
             if not self._clean.holds_the_same(module):
                 yield from self._found(zoo, name, module)
@@ -124,7 +136,7 @@ class Known:
                 if not self._clean.holds_the_same(kind):
                     yield from self._found(zoo, f"{name}.{one}", kind)
 
-    def _found(self, zoo: _Zoo, name: str, place: Any) -> Iterator[tuple[str, Any, str]]:
+    def _found(self, zoo: Zoo, name: str, place: Any) -> Iterator[tuple[str, Any, str]]:
         found = [one for one, value in list(vars(place).items()) if zoo.wrote(value)]
         if not found:
             self._clean.keep(place)

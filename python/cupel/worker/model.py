@@ -15,7 +15,6 @@ import json
 import math
 import os
 import resource
-import signal
 import sys
 import tempfile
 import time
@@ -29,7 +28,7 @@ from cupel.worker import instructions, interrupts
 from cupel.worker.configured import compile_options_of, not_heeded
 from cupel.worker.llm import Padding, Phase
 from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
-from cupel.worker.model_output import StepOutput
+from cupel.worker.model_output import Descriptors, StepOutput
 from cupel.zoo_import import text_of
 
 # Stages of the worker protocol that a step belongs to.
@@ -80,6 +79,8 @@ class Request:
     """A graph that cannot be lowered is handed on as an archive, for a table of its operators."""
     layers: int = 0
     """With random weights: at most so many; also offered to the loader as num_layers."""
+    seconds: float | None = None
+    """When the test ends, whatever it does until then; None: it does not."""
     llm: dict[str, Any] = field(default_factory=dict)
     """Of a language model: `phase`, `sharding`, `mesh`, `sequence_length`, `llm_batch_size`, as the runner's request has them."""
 
@@ -124,7 +125,11 @@ class Steps:
         self.processor_seconds: dict[str, float] = {}
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
+        self._descriptors = Descriptors()
         interrupts.listen()
+
+    def end(self) -> None:
+        self._descriptors.close()
 
     @contextlib.contextmanager
     def step(self, name: str, kind: str, what: str) -> Iterator[None]:
@@ -151,6 +156,7 @@ class Steps:
             place = place_in_zoo(error, self._root)
             raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
         finally:
+            self._descriptors.put_back()
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
             self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
 
@@ -179,34 +185,13 @@ def _peak_memory() -> int:
 
 
 @contextlib.contextmanager
-def restored() -> Iterator[None]:
-    """Puts back what loaders are known to change in the process: the next test must not meet it."""
-    import torch
-
-    folder, environment, mask = os.getcwd(), dict(os.environ), os.umask(0o022)
-    os.umask(mask)
-    path, finders = list(sys.path), list(sys.meta_path)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
-    dtype, grad, threads = torch.get_default_dtype(), torch.is_grad_enabled(), torch.get_num_threads()
-    deterministic = torch.are_deterministic_algorithms_enabled()
+def _set_aside() -> Iterator[None]:
+    """Whoever makes graphs makes objects by the hundred thousand, and Python then looks for garbage among all that every library holds, again and again: not among what is there already."""
+    gc.freeze()
     try:
         yield
     finally:
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
-        os.umask(mask)
-        sys.path[:] = path
-        if any(one not in sys.meta_path for one in finders):
-            sys.meta_path[:] = finders
-        for number, handler in handlers.items():
-            if handler is not None:
-                signal.signal(number, handler)
-        torch.set_default_dtype(dtype)
-        torch.set_default_device(None)
-        torch.set_grad_enabled(grad)
-        torch.set_num_threads(threads)
-        torch.use_deterministic_algorithms(deterministic)
+        gc.unfreeze()
 
 
 def drop_nothing(model: Any) -> int:
@@ -259,6 +244,10 @@ class ModelTest:
         with RandomWeights(self.request.layers) as self._random:
             try:
                 yield
+            except StepFailed as failure:
+                if failure.kind == "loader_model":
+                    self._random.failed()
+                raise
             finally:
                 self.facts["weights"] = self._random.note()
 
@@ -303,6 +292,14 @@ class ModelTest:
             raise too_few_chips(needed, request.chips)
         return needed if phase and phase.mesh_shape else request.chips
 
+    @staticmethod
+    def _check_splits(loader: Any, phase: Phase | None) -> None:
+        """Ends a test that the loader does not have, before its model is loaded."""
+        from cupel.worker.parallel import why_not_split
+
+        if reason := why_not_split(loader, ("strategy", "batch_axis") if phase and phase.mesh_shape else ()):
+            raise StepFailed("", f"{reason}; single_device and data_parallel need none", "not run")
+
     def _dtype(self) -> Any:
         import torch
 
@@ -322,6 +319,8 @@ class ModelTest:
         chips = self._check_chips(phase)
         is_training, dtype = request.run_mode == "training", self._dtype()
         loader = self._open_loader()
+        if chips > 1 and request.parallelism == "tensor_parallel":
+            self._check_splits(loader, phase)
         from cupel.worker.uninitialised import Zeroed
 
         with self.steps.step("model", "loader_model", "load_model fails"):
@@ -378,13 +377,13 @@ class ModelTest:
 
         if self.request.parallelism == "data_parallel":
             return parallel.data_parallel(chips, args, kwargs)
+        axis = "data" if phase and phase.splits_inputs else "batch"
         try:
             if phase is None or not phase.mesh_shape:
                 return parallel.tensor_parallel(loader, model, parallel.mesh_of(loader, chips))
+            placement = parallel.tensor_parallel(loader, model, Mesh.of(phase.mesh_shape, (axis, "model")), strategy=phase.strategy, batch_axis=axis)
         except parallel.Skipped as reason:
             raise StepFailed("", str(reason), "skipped") from reason
-        axis = "data" if phase.splits_inputs else "batch"
-        placement = parallel.tensor_parallel(loader, model, Mesh.of(phase.mesh_shape, (axis, "model")), strategy=phase.strategy, batch_axis=axis)
         if phase.splits_inputs:
             placement.add_arguments(parallel.named_arguments(args, kwargs), axis)
         return placement
@@ -393,12 +392,14 @@ class ModelTest:
 
     def run(self) -> dict[str, Any]:
         """The answer. `not run` with `capture`: everything is made that a device needs, and none has run it yet."""
+        from cupel.worker.surroundings import restored
+
         begun = time.monotonic()
         _forget_peak_memory()
         before = _held_memory()
         answer: dict[str, Any]
         try:
-            with restored(), self._weights():
+            with restored(with_compiler=self.framework == "pytorch"), self._weights():
                 answer = {"outcome": "not run", "message": "captured; no device has run it yet", "capture": self._capture()}
         except StepFailed as failure:
             answer = {"outcome": failure.outcome, "error_class": failure.kind, "message": str(failure), "step": self.steps.current}
@@ -411,13 +412,15 @@ class ModelTest:
         answer["peak_memory_bytes"] = _peak_memory()
         self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
         answer |= self.steps.output.json()
+        self.steps.end()
         self._clean_up()
         return answer
 
     def _capture(self) -> dict[str, Any]:
+        from cupel.torch.time_limit import test_time
         from cupel.worker.model_golden import plain_encoders
 
-        with plain_encoders():
+        with plain_encoders(), test_time(self.request.seconds):
             return self._capture_loaded()
 
     def _capture_loaded(self) -> dict[str, Any]:
@@ -427,7 +430,7 @@ class ModelTest:
         memory = Remembered(self.request)
         known = None
         if memory.is_likely:
-            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
+            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining(), _set_aside():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
                 loader = model = args = kwargs = None  # Two copies of the weights would be one too many.
@@ -462,7 +465,7 @@ class ModelTest:
                 raise StepFailed("no_tensor", f"the model's result, {self.facts['output']}, holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
-                with self._constraining():
+                with self._constraining(), _set_aside():
                     return golden, golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
@@ -542,7 +545,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
                       dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
                       compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0),
-                      op_by_op=bool(body["handover"].get("op_by_op")), llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
+                      op_by_op=bool(body["handover"].get("op_by_op")), seconds=body.get("timeout_seconds") or None, llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
@@ -585,6 +588,13 @@ def main(arguments: list[str] | None = None) -> int:
                       batch_size=options.batch_size, seed=options.seed, tolerance={} if options.pcc is None else {"pcc": options.pcc}, arguments=extra,
                       parallelism=options.parallelism, chips=options.chips, weights=options.weights, layers=options.layers, test=options.test)
     answer = make_test(request, lambda stage: print(f"stage {stage}", file=sys.stderr)).run()
+    if "capture" in answer and options.pcc is None:
+        from cupel.worker.stored_noise import add_noise
+
+        for one in answer["capture"]["workloads"]:
+            if "folder" in one and (why := add_noise(Path(one["folder"]))):
+                one["without_noise"] = why
+                print(f"{one['folder']}: its noise is not known ({why}): cupel-device judges it by the device's precision alone, `cupel run` measures it", file=sys.stderr)
     print(json.dumps(answer, indent=1))
     return 0 if "capture" in answer else 1
 

@@ -14,7 +14,7 @@ import torch
 
 from cupel.torch.captured import Capture, Graph, capture, exported, one_line
 from cupel.torch.captured_training import capture_training, joint
-from cupel.torch.model_state import ModelState, settled
+from cupel.torch.model_state import ModelState, WeightsWritten, settled
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
@@ -53,7 +53,8 @@ def _check_values(found: list[tuple[str, torch.Tensor]]) -> None:
 
 
 def _is_finite(tensors: list[torch.Tensor]) -> bool:
-    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())
+    # torch asks no float of 8 bits for it.
+    return all(bool(torch.isfinite(tensor.float() if tensor.element_size() == 1 else tensor).all()) for tensor in tensors if tensor.is_floating_point())
 
 
 def _told(calls: list[str]) -> dict[str, Any]:
@@ -74,7 +75,10 @@ def plain_encoders() -> Iterator[None]:
 
 def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again: Callable[[], list[torch.Tensor]], expected: list[torch.Tensor]) -> dict[str, Any]:
     """Decides what state the model is captured from."""
-    begins, is_first = settled(before, model, again, expected)
+    try:
+        begins, is_first = settled(before, model, again, expected)
+    except WeightsWritten as error:
+        raise LoaderError("not_captured", str(error)) from error
     flat.begin = begins.put_back
     return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"} if is_first else {}
 
@@ -158,8 +162,8 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     expected = [*gradients.values(), judged(output.detach()).clone()]  # Backward first, as upstream tells it.
     flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)], seed)
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
-    with torch.no_grad(), sound_kernels():
-        facts |= _settle_state(before, model, flat, lambda: [call()], [output.detach()])
+    with torch.enable_grad(), sound_kernels():  # As the first run was: models ask for it, and so do loaders that look for an output with a gradient.
+        facts |= _settle_state(before, model, flat, lambda: [call().detach()], [output.detach()])
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
                   lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged), gradient)
 

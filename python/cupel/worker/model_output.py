@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -17,9 +19,19 @@ class _Tee:
         self._stream, self._keep = stream, keep
 
     def write(self, text: str) -> int:
-        if heading := self._keep(text):
+        heading = self._keep(text)
+        if self._stream is None or self._stream.closed:
+            return len(text)
+        if heading:
             self._stream.write(heading)
         return self._stream.write(text)
+
+    def close(self) -> None:
+        """The stream is the worker's, which has more to say."""
+
+    def flush(self) -> None:
+        if self._stream is not None and not self._stream.closed:
+            self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -72,3 +84,32 @@ class StepOutput:
                 yield
             finally:
                 sys.stdout, sys.stderr = before
+
+
+class Descriptors:
+    """Where standard input and outputs go. A loader that closes one of them (as daemons do) would have what is opened next in its place, and everybody's lines in a file of weights."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, int] = {}
+        with contextlib.suppress(OSError):  # Where no more may be open.
+            for number in range(3):
+                if _identity(number):
+                    self._kept[number] = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 64)
+
+    def put_back(self) -> None:
+        for number, kept in self._kept.items():
+            if (identity := _identity(kept)) and _identity(number) != identity:
+                os.dup2(kept, number)
+
+    def close(self) -> None:
+        for kept in self._kept.values():
+            with contextlib.suppress(OSError):
+                os.close(kept)
+
+
+def _identity(number: int) -> tuple[int, int] | None:
+    try:
+        status = os.fstat(number)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -6,7 +6,7 @@ As the zoo's own runner does it. Used by ModelTest for data_parallel, tensor_par
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -62,15 +62,22 @@ def _base_of(model: torch.nn.Module) -> torch.nn.Module:
     return model.get_base_model() if callable(getattr(model, "get_base_model", None)) else model
 
 
+def why_not_split(loader: Any, how: Collection[str]) -> str:
+    """Why the loader has no test of several devices with weights split by it; empty: it has. `how` names what is asked of load_shard_spec."""
+    function = getattr(loader, "load_shard_spec", None)
+    if not callable(function):
+        return "the loader says nothing of weights on several devices: it has no load_shard_spec"
+    missing = [name for name in how if name not in inspect.signature(function).parameters]
+    return f"the loader has one way to split its weights: its load_shard_spec takes no {' and no '.join(missing)}" if missing else ""
+
+
 def tensor_parallel(loader: Any, model: torch.nn.Module, mesh: Mesh, **how: Any) -> Placement:
     """Weights as the loader splits them (`how`: strategy and batch axis, where it takes them), outputs as it constrains them."""
-    if not callable(getattr(loader, "load_shard_spec", None)):
-        raise LoaderError("no_shard_spec", "the loader says nothing of several devices: it has no load_shard_spec")
     placement = Placement(mesh, str(how.get("strategy", "")))
-    takes_all = all(name in inspect.signature(loader.load_shard_spec).parameters for name in how)
-    if how and not takes_all:
-        raise LoaderError("no_shard_spec", f"load_shard_spec takes no {' and no '.join(how)}")
-    specs = loader.load_shard_spec(_base_of(model), **how)
+    try:
+        specs = loader.load_shard_spec(_base_of(model), **how)
+    except NotImplementedError as error:
+        raise Skipped(f"the loader does not split its weights{' by ' + str(how['strategy']) if 'strategy' in how else ''}: {error or 'its load_shard_spec is not implemented'}") from error
     outputs = call_named(loader.load_activation_shard_spec, model=model) if hasattr(loader, "load_activation_shard_spec") else None
     try:
         placement.add_parameters(model, specs or {})

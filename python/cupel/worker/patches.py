@@ -1,4 +1,4 @@
-"""Functions of frameworks, libraries and Python that a loader, or a library it imports, has replaced: the next test must not be loaded or computed with them.
+"""Functions and modules of frameworks, libraries and Python that a loader, or a library it imports, has replaced, and threads of its own that go on: the next test must not be loaded or computed with them.
 
 A worker that finds any begins again once the test is over (serve.py), so that every model meets the framework that it would meet alone; until then no golden result is
 remembered or recalled. Never puts anything back: a library that was imported once would not replace it a second time.
@@ -15,6 +15,8 @@ import itertools
 import json
 import os
 import random
+import sys
+import threading
 import time
 import types
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ from typing import Any
 import numpy
 import torch
 
-from cupel.worker import golden_cache, libraries
+from cupel.worker import golden_cache, libraries, surroundings
 
 
 def _places() -> Iterator[tuple[str, Any]]:
@@ -79,6 +81,14 @@ def _kernels() -> set[str]:
     return {key for key in getattr(torch.library, "_impls", ()) if key.startswith("aten/") and key.endswith("CPU")}
 
 
+# Of sys.modules, those that every test needs; a library above them may well take its modules out and import them again.
+_NEEDED = frozenset({*sys.stdlib_module_names, "torch", "numpy", "jax", "jaxlib", "flax", "onnx", "onnxruntime", "cupel"})
+
+
+def _modules() -> dict[str, types.ModuleType]:
+    return {name: module for name, module in list(sys.modules.items()) if isinstance(module, types.ModuleType) and name.partition(".")[0] in _NEEDED}
+
+
 class AsItWas:
     """What functions of torch and Python are when it is made, those of other frameworks when they are first asked for, and those of libraries when they are first seen."""
 
@@ -87,12 +97,16 @@ class AsItWas:
         self._frameworks: set[str] = set()
         self._kernels = _kernels()
         self._libraries = libraries.Known()
+        self._modules = _modules()
+        self._threads = set(threading.enumerate())
+        self._numbers = surroundings.numbers()
         self._zoo: Path | None = None
 
     def expect(self, framework: str, zoo: Path) -> None:
         """A test of this framework is next, with a loader of this zoo."""
         self._zoo = zoo
         self.see()
+        self._modules = _modules() | self._modules
         if framework not in self._frameworks:
             self._frameworks.add(framework)
             self._known += [(name, place, libraries.functions_of(place)) for name, place in _places_of(framework)]
@@ -113,7 +127,19 @@ class AsItWas:
         if self._zoo is not None:
             for name, place, one in self._libraries.put_by_the_zoo(self._zoo):
                 found.setdefault((id(place), one), f"{name}.{one}")
-        return sorted({*found.values(), *(_kernels() - self._kernels)})
+        missed = (f"sys.modules[{name!r}]" for name, module in self._modules.items() if sys.modules.get(name) is not module)
+        return sorted({*found.values(), *(_kernels() - self._kernels), *missed, *self._running()})
+
+    def _running(self) -> list[str]:
+        """Threads that a loader left and that are in its code, or will be: what they do to the process is done to somebody else's test."""
+        if self._zoo is None or not (others := set(threading.enumerate()) - self._threads):
+            return []
+        zoo = libraries.Zoo(self._zoo)
+        return [f"thread {one.name}" for one in others if zoo.runs(one)]
+
+    def is_as_it_was(self) -> bool:
+        """Whether a result that the framework computes now is what it would be for any other loader."""
+        return not self.replaced() and surroundings.numbers() == self._numbers
 
 
 _watched: AsItWas | None = None
@@ -124,5 +150,5 @@ def watched() -> AsItWas:
     global _watched
     if _watched is None:
         _watched = known = AsItWas()
-        golden_cache.is_trusted = lambda: not known.replaced()
+        golden_cache.is_trusted = known.is_as_it_was
     return _watched

@@ -10,7 +10,9 @@ import contextlib
 import copy
 import importlib
 import importlib.util
+import inspect
 import sys
+import types
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,16 +30,29 @@ class _NoWeights(dict):
     """Stands for a state that was never loaded: a module that is given it keeps its own."""
 
 
+def _depths_of(config: Any) -> list[Any]:
+    return [getattr(one, name, None) for one in (config, *(getattr(config, part, None) for part in _PARTS)) for name in _DEPTHS]
+
+
 class RandomWeights:
     """What was replaced while it was in force, for the record."""
 
     def __init__(self, layers: int = 0):
         self.layers = layers
         self.told: list[str] = []
+        self.missing: list[str] = []
+        """What could not be done, and why."""
         self._kept: list[tuple[Any, str, Any]] = []
 
     def note(self) -> str:
-        return "random: " + "; ".join(dict.fromkeys(self.told)) if self.told else "the loader's own: nothing in it took pretrained weights"
+        said = "random: " + "; ".join(dict.fromkeys(self.told)) if self.told else "the loader's own: nothing in it took pretrained weights"
+        return "; ".join([said, *dict.fromkeys(self.missing)])
+
+    def failed(self) -> None:
+        """load_model failed."""
+        if not self.told:
+            self.missing.append("no model was built in place of it: a name alone does not say what its architecture is, so its configuration has to be there "
+                                "(of transformers and diffusers config.json, in the cache of HF_HOME or as a folder)")
 
     # --- replacing -----------------------------------------------------------------------------------------------------------------------
 
@@ -61,7 +76,10 @@ class RandomWeights:
         text = loader.read_text(errors="replace")
         for library in LIBRARIES:
             if library in sys.modules or (library in text and importlib.util.find_spec(library) is not None):
-                getattr(self, f"_in_{library}")(importlib.import_module(library))
+                try:
+                    getattr(self, f"_in_{library}")(importlib.import_module(library))
+                except Exception as error:  # Broken where it is installed: a loader that needs it says so itself, and others do not.
+                    self.missing.append(f"{library} cannot be imported ({type(error).__name__}: {' '.join(str(error).split())[:200]})")
         self._in_states()
 
     @contextlib.contextmanager
@@ -73,15 +91,25 @@ class RandomWeights:
             torch.manual_seed(seed)
             yield seed
 
+    def _fewer(self, what: str, name: str, depth: Any) -> bool:
+        """Whether a number of layers is too large; told if it is."""
+        if not isinstance(depth, int) or isinstance(depth, bool) or depth <= self.layers:
+            return False
+        self.told.append(f"{what} has {self.layers} of {depth} layers ({name})")
+        return True
+
+    def _whole(self, what: str, depths: Any) -> None:
+        """A model that keeps all its layers though fewer are asked for; one that has no more than that is as it should be."""
+        if self.layers and not any(isinstance(one, int) for one in depths):
+            self.missing.append(f"{what} has all its layers: nothing in its configuration says how many")
+
     def _shrink(self, config: Any, what: str) -> None:
         """Fewer layers, in a configuration and in those that it is made of."""
         if not self.layers:
             return
         for name in _DEPTHS:
-            depth = getattr(config, name, None)
-            if isinstance(depth, int) and not isinstance(depth, bool) and depth > self.layers:
+            if self._fewer(what, name, getattr(config, name, None)):
                 setattr(config, name, self.layers)
-                self.told.append(f"{what} has {self.layers} of {depth} layers ({name})")
         kinds = getattr(config, "layer_types", None)
         depth = getattr(config, "num_hidden_layers", None)
         if isinstance(kinds, list) and isinstance(depth, int) and len(kinds) > depth:
@@ -116,6 +144,7 @@ class RandomWeights:
 
         def made(cls: Any, config: Any, origin: str, name: str, given: dict[str, Any], build: Callable[[Any], Any]) -> Any:
             weights._shrink(config, cls.__name__)
+            weights._whole(cls.__name__, _depths_of(config))
             with weights._seeded(name, cls.__name__):
                 model = build(config)
             dtype = given.get("dtype", given.get("torch_dtype"))
@@ -161,10 +190,10 @@ class RandomWeights:
             except Exception as error:
                 config, origin = {}, f"the defaults of {cls.__name__}, since its configuration cannot be had ({type(error).__name__})"
             if weights.layers:
-                for key in _DEPTHS:
-                    if isinstance(config.get(key), int) and config[key] > weights.layers:
-                        weights.told.append(f"{cls.__name__} has {weights.layers} of {config[key]} layers ({key})")
-                        config[key] = weights.layers
+                defaults = {key: one.default for key, one in inspect.signature(cls.__init__).parameters.items()}
+                depths = {key: config.get(key, defaults[key]) for key in _DEPTHS if key in defaults}
+                config |= {key: weights.layers for key, depth in depths.items() if weights._fewer(cls.__name__, key, depth)}
+                weights._whole(cls.__name__, depths.values())
             with weights._seeded(name, cls.__name__):
                 model = cls.from_config(config)
             weights.told.append(f"{cls.__name__} '{name}' from {origin}")
@@ -180,14 +209,35 @@ class RandomWeights:
             args = (False, *args[1:]) if args else args
             given = given if args else given | {"pretrained": False}
             with weights._seeded(model_name, "timm"):
-                model = original(model_name, *args, **given)
+                model = weights._shallow(f"timm '{model_name}'", lambda **more: original(model_name, *args, **given | more))
             if asked:
                 weights.told.append(f"timm '{model_name}' from its configuration")
             return model
 
-        self._replace(timm, "create_model", create_model)
-        if (models := sys.modules.get("timm.models")) is not None and hasattr(models, "create_model"):
-            self._replace(models, "create_model", create_model)
+        # Whoever has imported the function by its name has it as well.
+        for module in list(sys.modules.values()):
+            for name, value in list(vars(module).items()) if isinstance(module, types.ModuleType) else ():
+                if value is original:
+                    self._replace(module, name, create_model)
+
+    def _shallow(self, what: str, build: Callable[..., Any]) -> Any:
+        """A model of timm: transformers take the number of their blocks, other families have none."""
+        import torch
+
+        if not self.layers:
+            return build()
+        with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            depth = len(getattr(build(), "blocks", ()))
+        if depth > self.layers:
+            try:
+                model = build(depth=self.layers)
+            except TypeError:
+                pass
+            else:
+                self.told.append(f"{what} has {self.layers} of {depth} layers (depth)")
+                return model
+        self._whole(what, [depth] if 0 < depth <= self.layers else [])
+        return build()
 
     def _in_torchvision(self, torchvision: Any) -> None:
         weights = self
@@ -195,6 +245,7 @@ class RandomWeights:
 
         def get_state_dict(self: Any, *args: Any, **given: Any) -> Any:
             weights.told.append(f"torchvision '{self}' from its configuration")
+            weights._whole(f"torchvision '{self}'", [])
             return _NoWeights()
 
         self._replace(api.WeightsEnum, "get_state_dict", get_state_dict)

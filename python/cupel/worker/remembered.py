@@ -17,6 +17,7 @@ import torch
 from cupel.torch import captured, captured_training, sound_kernels
 from cupel.torch.captured import Capture, Graph
 from cupel.torch.structure import Flat
+from cupel.torch.time_limit import limited
 from cupel.worker import model_golden
 from cupel.worker.golden_cache import GoldenCache, key_of, of_tensor, surroundings, to_tensor
 from cupel.worker.llm import Padding
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, sound_kernels, model_golden)) + (__file__,)
 # Where a test's files go and how it is judged and compiled decides nothing of its golden result.
-_INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op")
+_INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op", "seconds")
 
 
 def _meaning(program: bytes) -> bytes:
@@ -59,7 +60,7 @@ class Remembered:
         """The golden result and its graph; None where the model is not what it was. The model is then to be loaded anew: an export may leave something in it."""
         assert self._hint
         seed, names = self._request.seed, [str(name) for name in self._hint.facts["result_names"]]
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception), limited(2 * captured.MAX_SECONDS, "torch.export"):
             if self._request.run_mode == "training":
                 graph = model_golden.export_training(loader, model, args, kwargs, to_tensor(self._hint.values[0]), names[:-1], seed, padding)
             else:
