@@ -51,6 +51,11 @@ void Signal::wait() const {
   changed.wait(lock, [&] { return isReady(); });
 }
 
+bool Signal::look() const {
+  noteNow(looked);
+  return isReady();
+}
+
 void Signal::ask() const {
   noteNow(asked);
   wait();
@@ -85,7 +90,7 @@ PJRT_Error *destroy(PJRT_Event_Destroy_Args *args) {
 }
 
 PJRT_Error *isReady(PJRT_Event_IsReady_Args *args) {
-  args->is_ready = object(args->event).signal->isReady();
+  args->is_ready = object(args->event).signal->look();
   return nullptr;
 }
 

@@ -26,6 +26,8 @@ public:
   /// Sets it and runs the callbacks; false if it was set before.
   bool set(std::optional<Error> fault = {});
   bool isReady() const { return ready.load(std::memory_order_acquire); }
+  /// The same for a host, which is noted.
+  bool look() const;
   /// Only once it is ready.
   const std::optional<Error> &error() const { return outcome; }
   void wait() const;
@@ -37,10 +39,12 @@ public:
   int64_t askedAt() const { return asked.load(std::memory_order_relaxed); }
   /// When somebody first left a callback; 0 if nobody has.
   int64_t calledAt() const { return called.load(std::memory_order_relaxed); }
+  /// When somebody first looked whether it is ready; 0 if nobody has.
+  int64_t lookedAt() const { return looked.load(std::memory_order_relaxed); }
 
 private:
   std::atomic<bool> ready = false;
-  mutable std::atomic<int64_t> asked = 0, called = 0;
+  mutable std::atomic<int64_t> asked = 0, called = 0, looked = 0;
   std::optional<Error> outcome;
   mutable std::mutex mutex;
   mutable std::condition_variable changed;

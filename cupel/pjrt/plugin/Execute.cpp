@@ -78,12 +78,14 @@ struct Execution {
 
   /// When somebody first asked for the end of it; 0 if nobody has. A callback that is left with the
   /// whole run is no question: JAX leaves one with every run, whether it will wait or not, and
-  /// waits by one of a result. Neither is another run that takes a result.
-  static int64_t askedAt(const Signal &complete,
-                         std::span<const std::shared_ptr<Signal>> results) {
+  /// waits by one of a result. Neither is another run that takes a result. To look at a result is
+  /// one only where it was there already: then JAX does no more to wait.
+  static int64_t askedAt(const Signal &complete, std::span<const std::shared_ptr<Signal>> results,
+                         bool wasOver) {
     int64_t first = complete.askedAt();
     for (const std::shared_ptr<Signal> &result : results)
-      for (int64_t asked : {result->askedAt(), result->calledAt()})
+      for (int64_t asked :
+           {result->askedAt(), result->calledAt(), wasOver ? result->lookedAt() : 0})
         if (asked && (!first || asked < first))
           first = asked;
     return first;
@@ -102,7 +104,7 @@ struct Execution {
     auto ended = std::chrono::steady_clock::now().time_since_epoch().count();
     compiled->host.ranItself(ended, compiled->lastNanoseconds,
                              [complete = complete, signals = resultSignals()] {
-                               return askedAt(*complete, signals);
+                               return askedAt(*complete, signals, true);
                              });
   }
 
@@ -148,7 +150,7 @@ struct Execution {
     computing.reset(); // Before anybody hears of it and asks for the next run.
     if (stop)          // Otherwise it is the host that runs it.
       compiled->host.ran(begin.time_since_epoch().count(), compiled->lastNanoseconds,
-                         askedAt(*complete, resultSignals()));
+                         askedAt(*complete, resultSignals(), false));
     for (size_t d = 0; d < results.size(); ++d)
       for (size_t i = 0; i < results[d].size(); ++i) {
         results[d][i]->tensor = std::move((*outputs)[d][i]);

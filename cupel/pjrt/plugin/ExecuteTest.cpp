@@ -155,6 +155,23 @@ TEST_F(PluginTest, AHostThatWaitsIsNotWoken) {
   for (int i = 0; i < 500 && !(atOnce = runsForResult()); ++i)
     ;
   EXPECT_TRUE(atOnce) << "a host that waits for a result was woken 500 times";
+  // Where a result is there, JAX only looks at it.
+  int looked = 0;
+  for (int i = 0; i < 12; ++i) {
+    Launch launch(program, {x});
+    auto ready = makeStruct<PJRT_Buffer_ReadyEvent_Args>();
+    ready.buffer = launch.result;
+    expectFine(api()->PJRT_Buffer_ReadyEvent(&ready));
+    auto look = makeStruct<PJRT_Event_IsReady_Args>();
+    look.event = ready.event;
+    expectFine(api()->PJRT_Event_IsReady(&look));
+    looked += look.is_ready;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3)); // What follows is not at once.
+    EXPECT_EQ(await(ready.event).code, 0);
+    EXPECT_EQ(await(launch.event).code, 0);
+    destroy(launch.result);
+  }
+  EXPECT_GT(looked, 2) << "a host that looks at what is there was taken for one that does not wait";
   destroy(x);
   destroy(program);
 }
