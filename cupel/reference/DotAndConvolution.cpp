@@ -161,8 +161,12 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
   multiplySeveral(
       static_cast<int64_t>(outBatch.size()),
       static_cast<double>(outRows.size() * outColumns.size() * lhsDepth.size()), [&](int64_t b) {
-        multiplyMatrices(resultType, accumulate, {left->data() + lhsBatch[b], lhsRows, lhsDepth},
-                         {right->data() + rhsBatch[b], rhsDepth, rhsColumns},
+        // Sums of nothing are zeros, of operands that have no memory.
+        auto begin = [](const Tensor &of, int64_t offset) {
+          return of.data() ? of.data() + offset : nullptr;
+        };
+        multiplyMatrices(resultType, accumulate, {begin(*left, lhsBatch[b]), lhsRows, lhsDepth},
+                         {begin(*right, rhsBatch[b]), rhsDepth, rhsColumns},
                          {target + outBatch[b], outRows, outColumns});
       });
   return result;
