@@ -210,6 +210,11 @@ Status LoadedProgram::packLent(LaunchContext &context) const {
   return {};
 }
 
+const std::byte *memoryOf(const Tensor &tensor) {
+  alignas(64) static const std::byte nowhere[64] = {};
+  return tensor.data() ? tensor.data() : nowhere;
+}
+
 Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
                                                std::vector<Tensor> arguments) const {
   // Who watches launches looks at all that they read.
@@ -230,7 +235,7 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
   llvm::SmallVector<std::byte *, 8> outputMemory;
   llvm::SmallVector<const std::byte *, 8> argumentMemory;
   for (const Tensor &argument : arguments)
-    argumentMemory.push_back(argument.data());
+    argumentMemory.push_back(memoryOf(argument));
   for (auto [number, shape] : llvm::enumerate(results)) {
     // An argument that nobody else has any more.
     if (int from = taken[number]; from >= 0)
@@ -242,7 +247,7 @@ Result<std::vector<Tensor>> LoadedProgram::run(reference::GridProcess &process,
     Result<Tensor> output = Tensor::uninitialized(shape.type, shape.shape);
     if (!output)
       return output.error().as(ErrorCode::OutOfMemory);
-    outputMemory.push_back(output->mutableData());
+    outputMemory.push_back(const_cast<std::byte *>(memoryOf(*output))); // Nobody else has it.
     outputs.push_back(std::move(*output));
   }
   LaunchWatch::Scope scope(watch);
@@ -275,7 +280,7 @@ std::byte **LoadedProgram::resolve(const std::byte *const *arguments, std::byte 
       *next++ = const_cast<std::byte *>(arguments[buffer.position]);
       break;
     case Buffer::Constant:
-      *next++ = const_cast<std::byte *>(constants[buffer.position].data());
+      *next++ = const_cast<std::byte *>(memoryOf(constants[buffer.position]));
       break;
     case Buffer::Result:
       *next++ = results[buffer.position];

@@ -29,6 +29,10 @@ struct ProgramReport {
 /// Copies of a value onto itself, which is how a loop carries it unchanged.
 bool isCopyOntoItself(dev::LaunchOp launch, llvm::ArrayRef<int64_t> inPlace);
 
+/// Where kernels find a tensor. One without elements has no memory, and they may step through it all
+/// the same: it lies where nothing is read or written.
+const std::byte *memoryOf(const tensor::Tensor &tensor);
+
 class LoadedProgram {
 public:
   /// `functions` is a module for what is planned, which outlives the program.

@@ -62,7 +62,7 @@ void Trace::addAddress(int number) {
     resultSlots[position].uses.push_back(place);
     break;
   case LoadedProgram::Buffer::Constant:
-    address = const_cast<std::byte *>(program.constants[position].data()); // Only read.
+    address = const_cast<std::byte *>(memoryOf(program.constants[position])); // Only read.
     break;
   case LoadedProgram::Buffer::Place:
     address = frame.get() + position;
@@ -151,14 +151,14 @@ Result<std::vector<Tensor>> Trace::replay(reference::GridProcess &process,
       argument = std::move(*whole);
     }
   for (size_t i = 0; i < argumentSlots.size(); ++i)
-    move(argumentSlots[i], arguments[i].data());
+    move(argumentSlots[i], memoryOf(arguments[i]));
   std::vector<Tensor> outputs;
   outputs.reserve(resultSlots.size());
   for (size_t i = 0; i < resultSlots.size(); ++i) {
     Result<Tensor> memory = resultMemory(i, arguments);
     if (!memory)
       return memory.error();
-    move(resultSlots[i], memory->data());
+    move(resultSlots[i], memoryOf(*memory));
     outputs.push_back(std::move(*memory));
   }
   LaunchContext context{process, arguments, frame.get() + program.workspaceOffset()};
