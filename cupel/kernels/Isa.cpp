@@ -71,6 +71,17 @@ const KernelTable &kernelsV3Vnni() {
   return table;
 }
 
+/// Without what this processor gains nothing from.
+template <const KernelTable &(*compiled)()> const KernelTable &fitted() {
+  static const KernelTable table = [] {
+    KernelTable made = compiled();
+    if (thisProcessor().hasWholeUnits())
+      std::memset(made.halfTiles, 0, sizeof made.halfTiles);
+    return made;
+  }();
+  return table;
+}
+
 const KernelTable &kernelsAmx() {
   static const KernelTable table = [] {
     KernelTable made = kernelsBf16();
@@ -132,11 +143,11 @@ const KernelTable &kernelsOf(Isa isa) {
   case Isa::V3Vnni:
     return kernelsV3Vnni();
   case Isa::V4:
-    return kernelsV4();
+    return fitted<kernelsV4>();
   case Isa::Bf16:
-    return kernelsBf16();
+    return fitted<kernelsBf16>();
   case Isa::Amx:
-    return kernelsAmx();
+    return fitted<kernelsAmx>();
   }
 #endif
   return kernelsBaseline();

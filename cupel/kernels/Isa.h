@@ -28,7 +28,7 @@ Isa bestIsa();
 /// What new packed matrices and calls use.
 Isa currentIsa();
 const KernelTable &currentKernels();
-/// As it was compiled; only to be run where hasIsa(isa).
+/// As it was compiled, without what this processor gains nothing from; only to be run where hasIsa(isa).
 const KernelTable &kernelsOf(Isa isa);
 
 /// For tests: uses `isa`, or a table made of the current one, while it exists, in the whole process.

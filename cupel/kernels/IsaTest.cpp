@@ -1,4 +1,5 @@
 #include "cupel/kernels/Isa.h"
+#include "cupel/kernels/Processor.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -28,6 +29,17 @@ TEST(IsaTest, TablesAreWholeAndOfTheirWidth) {
         EXPECT_EQ(table.halfTiles[v][r] != nullptr, table.halfTiles[0][0] && r < table.tileRows[v]);
       }
   }
+}
+
+/// Tiles with half vectors are there for those that gain from them.
+TEST(IsaTest, TablesAreFittedToTheProcessor) {
+#if defined(__x86_64__)
+  bool isWhole = Processor::ofThisMachine().hasWholeUnits();
+  for (Isa isa : {Isa::V4, Isa::Bf16})
+    EXPECT_EQ(kernelsOf(isa).halfTiles[0][0] == nullptr, isWhole);
+  EXPECT_NE(kernelsV4().halfTiles[0][0], nullptr);
+  EXPECT_NE(kernelsBf16().halfTiles[0][0], nullptr);
+#endif
 }
 
 TEST(IsaTest, AScopeChangesTheTable) {

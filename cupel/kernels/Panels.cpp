@@ -19,6 +19,11 @@ constexpr int64_t kDepthChunk = 512;
 /// Of the result, a fraction of such a cache too.
 constexpr int64_t kResultFloats = int64_t{1} << 15;
 
+/// Tiles of so few steps end so often that smaller ones are faster, of which a processor sees the next while one ends. Measured
+/// for vectors of this width: the most rows, of [vectors - 1].
+constexpr int64_t kShallow = 32, kShallowWidth = 16;
+constexpr int64_t kShallowRows[kMostTileVectors] = {10, 8, 5, 6};
+
 /// Part of the depth: some taps, of each the same part.
 struct Chunk {
   int64_t firstTap, taps, begin, depth;
@@ -179,6 +184,8 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   constexpr int64_t kRowsOfHalves = 8;
   int64_t most = hasHalves && vectors == 1 ? std::min<int64_t>(kRowsOfHalves, kernels.rows[0])
                                            : kernels.rows[vectors - 1];
+  if (!kernels.block && work.cut.width == kShallowWidth && chunk.taps * chunk.depth <= kShallow)
+    most = std::min(most, kShallowRows[vectors - 1]);
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
   tile.nextStep = nextBytes / std::max<int64_t>(1, tiles * chunk.taps * chunk.depth);
@@ -419,9 +426,10 @@ UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count
 }
 
 void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
-               int64_t columns) {
-  constexpr int64_t kMostFloats = int64_t{3} << 16;
-  if (threads == 1 || depth * columns > kMostFloats || rows < kFewestRows * threads)
+               int64_t columns, int64_t cacheBytes) {
+  // The rest is for lines.
+  int64_t mostFloats = cacheBytes / 4 * 3 / int64_t{sizeof(float)};
+  if (threads == 1 || depth * columns > mostFloats || rows < kFewestRows * threads)
     return;
   if (grid.rowParts < threads) {
     grid.panelParts = std::clamp<int64_t>((grid.panelParts + threads - 1) / threads, 1,

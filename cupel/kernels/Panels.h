@@ -6,6 +6,7 @@
 
 #include "cupel/kernels/Epilogue.h"
 #include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/Processor.h"
 
 #include <memory>
 
@@ -112,8 +113,8 @@ UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count
                    double nanoseconds);
 
 /// Puts rows first where they are those of images, which are read next line by line, and a core's
-/// cache holds all of B: a thread that made some lines finds them in its own cache then.
+/// cache of so many bytes holds all of B: a thread that made some lines finds them in its own cache then.
 void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
-               int64_t columns);
+               int64_t columns, int64_t cacheBytes = coreCacheBytes());
 
 } // namespace cupel::kernels

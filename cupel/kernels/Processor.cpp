@@ -1,11 +1,12 @@
 #include "cupel/kernels/Processor.h"
 
-#if defined(__x86_64__)
-#include <cpuid.h>
+#include <algorithm>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 namespace cupel::kernels {
@@ -69,6 +70,27 @@ bool Processor::runs(Isa isa) const {
   return false;
 }
 
+bool Processor::hasWholeUnits() const {
+  constexpr uint32_t kAuth = 0x68747541, kEnti = 0x69746e65, kCamd = 0x444d4163;
+  if (maker.b != kAuth || maker.d != kEnti || maker.c != kCamd)
+    return false;
+  uint32_t family = (basic.a >> 8 & 0xf) + (basic.a >> 20 & 0xff);
+  uint32_t model = (basic.a >> 4 & 0xf) | (basic.a >> 12 & 0xf0);
+  // Zen 5 of servers, of desktops and of the largest notebooks; those of others have units of half the width, as Zen 4.
+  constexpr uint32_t kZen5 = 0x1a;
+  return family == kZen5 && (model < 0x20 || (model >= 0x40 && model < 0x50) || (model >= 0x70 && model < 0x80));
+}
+
+int64_t coreCacheBytes() {
+  constexpr int64_t kCommon = int64_t{1} << 20, kLeast = int64_t{1} << 18, kMost = int64_t{1} << 22;
+#if defined(__linux__) && defined(_SC_LEVEL2_CACHE_SIZE)
+  static const int64_t said = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+  static const int64_t said = 0;
+#endif
+  return said > 0 ? std::clamp(said, kLeast, kMost) : kCommon;
+}
+
 #if defined(__x86_64__)
 static Processor::Leaf cpuid(unsigned leaf, unsigned part = 0) {
   Processor::Leaf found;
@@ -79,6 +101,7 @@ static Processor::Leaf cpuid(unsigned leaf, unsigned part = 0) {
 
 Processor Processor::ofThisMachine() {
   Processor found;
+  found.maker = cpuid(0);
   found.basic = cpuid(1);
   found.extended = cpuid(7);
   found.more = cpuid(7, 1);

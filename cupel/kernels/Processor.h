@@ -1,5 +1,5 @@
 // What a processor says that it has and the operating system saves, and which instruction sets follow from it. A value, so
-// that tests can make processors that they do not run on. Used by Isa.cpp alone.
+// that tests can make processors that they do not run on. Used by Isa.cpp and Panels.cpp.
 
 #pragma once
 
@@ -15,6 +15,7 @@ struct Processor {
     uint32_t a = 0, b = 0, c = 0, d = 0;
   };
 
+  Leaf maker;                        // 0: its name
   Leaf basic;                        // 1
   Leaf extended, more;               // 7, parts 0 and 1
   Leaf tilePalettes, firstPalette;   // 0x1D, parts 0 and 1
@@ -25,7 +26,13 @@ struct Processor {
 
   /// Without asking the operating system for anything: for AMX it has to be asked.
   bool runs(Isa isa) const;
+
+  /// It is known to compute its widest vectors at once: half of one takes as long.
+  bool hasWholeUnits() const;
 };
+
+/// Of the cache that a core has for itself besides the nearest one; a common size where the system does not say it.
+int64_t coreCacheBytes();
 
 /// Asks for AMX's registers, for the whole process and for good. False where the operating system refuses or does not
 /// know the question.

@@ -72,5 +72,28 @@ TEST(ProcessorTest, ALaterOneMayLackAnEarlierOne) {
   EXPECT_TRUE(one.runs(Isa::Bf16));
 }
 
+/// Processors of AMD's by family and model, as leaf 1 has them.
+TEST(ProcessorTest, OnlyKnownProcessorsHaveWholeUnits) {
+  auto amd = [](uint32_t family, uint32_t model) {
+    Processor one = withEverything();
+    one.maker = {0xd, 0x68747541, 0x444d4163, 0x69746e65};
+    one.basic.a = 0xf00 | (family - 0xf) << 20 | (model & 0xf) << 4 | (model & 0xf0) << 12;
+    return one;
+  };
+  EXPECT_TRUE(amd(0x1a, 0x02).hasWholeUnits());
+  EXPECT_TRUE(amd(0x1a, 0x44).hasWholeUnits());
+  EXPECT_FALSE(amd(0x1a, 0x24).hasWholeUnits());
+  EXPECT_FALSE(amd(0x19, 0x11).hasWholeUnits());
+  Processor other = amd(0x1a, 0x02);
+  other.maker.b = 0x756e6547;
+  EXPECT_FALSE(other.hasWholeUnits());
+  EXPECT_FALSE(withEverything().hasWholeUnits());
+}
+
+TEST(ProcessorTest, ACoresCacheIsOfASizeThatCachesHave) {
+  EXPECT_GE(coreCacheBytes(), 1 << 18);
+  EXPECT_LE(coreCacheBytes(), 1 << 22);
+}
+
 } // namespace
 } // namespace cupel::kernels

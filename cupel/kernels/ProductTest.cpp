@@ -3,6 +3,7 @@
 #include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/KernelTable.h"
+#include "cupel/kernels/Panels.h"
 #include "cupel/kernels/Scratch.h"
 #include "cupel/kernels/TestBuffers.h"
 
@@ -409,6 +410,53 @@ TEST_P(ProductTest, BitsDoNotDependOnTheColumnsBehind) {
       }
     }
   }
+}
+
+/// Whether a processor takes tiles with half vectors or not, with steps behind the sums and without.
+TEST(HalfTileTest, HalfVectorsGiveTheBitsOfWholeOnes) {
+#if defined(__x86_64__)
+  if (!hasIsa(Isa::V4))
+    GTEST_SKIP() << "this processor has no " << isaName(Isa::V4);
+  constexpr int64_t kRows = 27;
+  KernelTable whole = kernelsV4();
+  std::memset(whole.halfTiles, 0, sizeof whole.halfTiles);
+  Pool pool(1);
+  for (int64_t depth : {16, 33, 700})
+    for (int64_t columns : {8, 24, 40, 70}) {
+      GuardedFloats a(kRows * depth), b(depth * columns);
+      a.fill(1), b.fill(2);
+      FinishOperands operands(kRows, columns);
+      for (int which : {0, 2, 168}) {
+        Finish finish = operands.make(which);
+        auto run = [&](const KernelTable &table) {
+          IsaScope with(table);
+          std::vector<float> c(static_cast<size_t>(kRows * columns));
+          Epilogue epilogue;
+          epilogue.finish = which ? &finish : nullptr;
+          multiply(kRows, {a.data(), depth}, packMatrix({b.data(), columns}, depth, columns, pool), c.data(), columns, epilogue, pool);
+          return c;
+        };
+        std::vector<float> halves = run(kernelsV4()), expected = run(whole);
+        EXPECT_EQ(std::memcmp(halves.data(), expected.data(), expected.size() * sizeof(float)), 0)
+            << columns << " columns, depth " << depth << ", finish " << which;
+      }
+    }
+#endif
+}
+
+/// Weights that leave a quarter of a core's cache to lines are read by all threads.
+TEST(UnitGridTest, LinesStayWithThreadsWhereACoresCacheHoldsTheWeights) {
+  constexpr int64_t kMega = int64_t{1} << 20, kRows = 784, kPanels = 8;
+  auto keeps = [](int64_t depth, int64_t columns, int64_t cache, int threads = 2) {
+    UnitGrid grid = planUnits(kRows, 128, kPanels, 1, threads, 1e6);
+    keepLines(grid, kRows, kPanels, threads, depth, columns, cache);
+    return grid.rowsFirst;
+  };
+  EXPECT_TRUE(keeps(512, 384, kMega));
+  EXPECT_FALSE(keeps(512, 385, kMega));
+  EXPECT_TRUE(keeps(512, 768, 2 * kMega));
+  EXPECT_FALSE(keeps(512, 768, kMega));
+  EXPECT_FALSE(keeps(512, 384, kMega, 1));
 }
 
 /// Other panels, or groups of a convolution, may have written there before.

@@ -135,8 +135,7 @@ inline Vector splatFrom(const float *from) {
 template <typename Step, int rows, int vectors, bool fetchesNext>
 inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], const float *right,
                    int64_t rightStride, int64_t depth, const char *next, int64_t nextStep) {
-#pragma clang loop unroll_count(2)
-  for (int64_t k = 0; k < depth; ++k) {
+  auto step = [&](int64_t k) __attribute__((always_inline)) {
     if constexpr (fetchesNext) {
       __builtin_prefetch(next, 0, 2);
       next += nextStep;
@@ -160,7 +159,17 @@ inline void addTap(Vector (&sums)[rows][vectors], const float *(&left)[rows], co
       }
     }
     right += rightStride;
+  };
+  int64_t k = 0;
+#pragma clang loop unroll(disable)
+  for (; k + 1 < depth; k += 2) {
+    // Compilers would advance a pointer for each row instead, and there are more of them than registers.
+    asm("" : "+r"(k));
+    step(k);
+    step(k + 1);
   }
+  if (k < depth)
+    step(k);
 }
 
 /// Results that are wider than caches, and what is added to them, arrive while the depth goes by: tiles touch a piece of each of some rows,
