@@ -123,6 +123,8 @@ class Steps:
         self.output = StepOutput()
         self.seconds: dict[str, float] = {}
         self.processor_seconds: dict[str, float] = {}
+        self.peak_bytes: dict[str, int] = {}
+        """The most that this process held in each step."""
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
         self._descriptors = Descriptors()
@@ -159,6 +161,8 @@ class Steps:
             self._descriptors.put_back()
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
             self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
+            self.peak_bytes[name] = max(self.peak_bytes.get(name, 0), _peak_memory())
+            _forget_peak_memory()
 
 
 def _one_line(error: BaseException) -> str:
@@ -207,10 +211,16 @@ def drop_nothing(model: Any) -> int:
 
 
 def _memory_note(facts: Mapping[str, Any]) -> str:
-    """What the test took in this process, beside what was there before (torch itself, mostly)."""
+    """What the test took in this process, beside what was there before (torch itself, mostly), and how much it was at most in each step."""
     if "parameter_bytes" not in facts:
         return ""
-    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test"
+    steps = ", ".join(f"{name} {taken / 2**20:.0f}" for name, taken in facts["memory_of_steps"].items())
+    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test ({steps})"
+
+
+def _seconds_note(seconds: Mapping[str, float]) -> str:
+    """How long each step took; `golden` is the framework's own run."""
+    return ", ".join(f"{name} {value:.3f}" for name, value in seconds.items() if name in STAGES)
 
 
 class ModelTest:
@@ -409,8 +419,9 @@ class ModelTest:
         answer["model"] = self.facts
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
         answer["processor_seconds"] = self.steps.processor_seconds
-        answer["peak_memory_bytes"] = _peak_memory()
+        answer["peak_memory_bytes"] = max(_peak_memory(), *self.steps.peak_bytes.values(), 0)
         self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
+        self.facts["memory_of_steps"] = {name: max(0, peak - before) for name, peak in self.steps.peak_bytes.items()}
         answer |= self.steps.output.json()
         self.steps.end()
         self._clean_up()
@@ -551,7 +562,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
-             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
+             "memory": _memory_note(facts), "seconds of steps": _seconds_note(answer["seconds"]), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
              "not heeded": not_heeded(body)}
     if "traceback" in answer:
         print(f"[{answer['step']}: what was raised]\n{answer['traceback'].rstrip()}", file=sys.stderr)
