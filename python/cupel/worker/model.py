@@ -188,14 +188,31 @@ def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-@contextlib.contextmanager
-def _set_aside() -> Iterator[None]:
-    """Whoever makes graphs makes objects by the hundred thousand, and Python then looks for garbage among all that every library holds, again and again: not among what is there already."""
+# What a process may hold more than before a test without a look at everything in it.
+_HELD_ON = 128 << 20
+
+
+def _set_aside() -> None:
+    """Whoever makes graphs makes objects by the hundred thousand, and libraries have half a million: Python looks for garbage among what comes from here on, not among what is there already."""
     gc.freeze()
-    try:
-        yield
-    finally:
+
+
+def _clean_up() -> None:
+    """What a test leaves in torch and in memory."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is not None and hasattr(dynamo, "reset"):
+        dynamo.reset()
+    gc.collect()
+    with contextlib.suppress(Exception):  # Of C libraries, GNU's has it.
+        ctypes.CDLL(None).malloc_trim(0)  # Otherwise the next test's record counts what is free.
+
+
+def _clean_up_behind(before: int) -> None:
+    """The same, and among what was set aside too where much is still held: a test may have let go of what others left."""
+    _clean_up()
+    if _held_memory() > before + _HELD_ON:
         gc.unfreeze()
+        _clean_up()
 
 
 def drop_nothing(model: Any) -> int:
@@ -405,6 +422,7 @@ class ModelTest:
         from cupel.worker.surroundings import restored
 
         begun = time.monotonic()
+        _set_aside()
         _forget_peak_memory()
         before = _held_memory()
         answer: dict[str, Any]
@@ -424,7 +442,7 @@ class ModelTest:
         self.facts["memory_of_steps"] = {name: max(0, peak - before) for name, peak in self.steps.peak_bytes.items()}
         answer |= self.steps.output.json()
         self.steps.end()
-        self._clean_up()
+        _clean_up_behind(before)
         return answer
 
     def _capture(self) -> dict[str, Any]:
@@ -441,7 +459,7 @@ class ModelTest:
         memory = Remembered(self.request)
         known = None
         if memory.is_likely:
-            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining(), _set_aside():
+            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
                 loader = model = args = kwargs = None  # Two copies of the weights would be one too many.
@@ -476,7 +494,7 @@ class ModelTest:
                 raise StepFailed("no_tensor", f"the model's result, {self.facts['output']}, holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
-                with self._constraining(), _set_aside():
+                with self._constraining():
                     return golden, golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
@@ -509,16 +527,6 @@ class ModelTest:
         if result_names:
             row["result_names"] = result_names
         return row | ({"calls": graph.calls} if graph.calls > 1 else {})
-
-    @staticmethod
-    def _clean_up() -> None:
-        """What a test leaves in torch and in memory."""
-        dynamo = sys.modules.get("torch._dynamo")
-        if dynamo is not None and hasattr(dynamo, "reset"):
-            dynamo.reset()
-        gc.collect()
-        with contextlib.suppress(Exception):  # Of C libraries, GNU's has it.
-            ctypes.CDLL(None).malloc_trim(0)  # Otherwise the next test's record counts what is free.
 
 
 def run(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str, Any]:
