@@ -58,7 +58,7 @@ template <typename Part> static bool isRepetitive(const Part *values, int64_t co
   return std::ranges::unique(seen).begin() - seen.begin() <= kLooks / 2;
 }
 
-/// Elements [begin, end) of a tensor and where they go.
+/// Elements [begin, end) of a tensor and where they go, which may be where they are.
 template <typename Part> struct Moved {
   const Part *source;
   Part *target;
@@ -70,10 +70,11 @@ template <typename Part> struct Moved {
 /// Infinity and NaN stay what they are: neither becomes another by a factor near 1. The largest
 /// numbers stay finite. Equal numbers move alike `byValue`, else each as its place has it.
 template <DType part, bool byValue>
-[[gnu::always_inline]] inline void moveAll(const Moved<tensor::Storage<part>> &all) {
+[[gnu::always_inline]] inline void moveTo(const Moved<tensor::Storage<part>> &all,
+                                          const tensor::Storage<part> *source) {
 #pragma clang fp contract(off)
   for (int64_t i = all.begin; i < all.end; ++i) {
-    const auto stored = all.source[i];
+    const auto stored = source[i];
     double value = tensor::toDouble<part>(stored);
     uint32_t which = byValue ? bitsOf(stored) : static_cast<uint32_t>(i);
     double moved = value * (1 + all.step * noiseAt(all.key, which));
@@ -81,6 +82,16 @@ template <DType part, bool byValue>
     bool overflows = !std::isfinite(tensor::toDouble<part>(rounded)) && std::isfinite(value);
     all.target[i] = overflows ? stored : rounded;
   }
+}
+
+/// Of two pointers that are equal a compiler does not know that, and vectors are only for memory
+/// that it sees to be the same or apart.
+template <DType part, bool byValue>
+[[gnu::always_inline]] inline void moveAll(const Moved<tensor::Storage<part>> &all) {
+  if (all.source == all.target)
+    moveTo<part, byValue>(all, all.target);
+  else
+    moveTo<part, byValue>(all, all.source);
 }
 
 // The same loop with the vectors of this machine: products are never fused with sums, so that every
@@ -112,13 +123,14 @@ template <DType part, bool byValue> auto moverHere() {
 }
 
 template <DType type>
-static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
+static void move(const std::byte *from, std::byte *to, int64_t elements, double step,
+                 uint64_t key) {
   constexpr bool isComplex = tensor::isComplex(type);
   constexpr DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
   using Part = tensor::Storage<part>;
-  const Part *source = from.dataAs<Part>();
-  Part *target = to.mutableAs<Part>();
-  const int64_t count = from.size() * (isComplex ? 2 : 1);
+  const Part *source = reinterpret_cast<const Part *>(from);
+  Part *target = reinterpret_cast<Part *>(to);
+  const int64_t count = elements * (isComplex ? 2 : 1);
   // The same operation on the same numbers rounds the same way: where a few values make the tensor
   // their errors do not average out, and equal ones are moved alike. Not in narrow types, where a
   // value stays or becomes its neighbour: it would be all or nothing.
@@ -134,24 +146,40 @@ static void move(const Tensor &from, Tensor &to, double step, uint64_t key) {
   });
 }
 
-Result<Tensor> jittered(const Tensor &tensor, double epsilon, double doubles, uint64_t key,
-                        double times) {
+Status jitter(Tensor &tensor, double epsilon, double doubles, uint64_t key, double times) {
   bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
   if (!isNumber || epsilon <= 0 || tensor.size() == 0)
-    return tensor;
-  Result<Tensor> source = tensor.contiguous();
-  if (!source)
-    return source.error();
-  Result<Tensor> moved = Tensor::uninitialized(tensor.elementType(),
-                                               {tensor.shape().begin(), tensor.shape().end()});
-  if (!moved)
-    return moved.error();
+    return {};
+  std::byte *to = tensor.mutableData();
+  const std::byte *from = to;
+  Tensor source, result;
+  if (!to) {
+    Result<Tensor> whole = tensor.contiguous();
+    if (!whole)
+      return whole.error();
+    Result<Tensor> moved = Tensor::uninitialized(tensor.elementType(),
+                                                 {tensor.shape().begin(), tensor.shape().end()});
+    if (!moved)
+      return moved.error();
+    source = std::move(*whole);
+    result = std::move(*moved);
+    from = source.data();
+    to = result.mutableData();
+  }
   double step = times * stepOf(tensor.dtype(), epsilon, doubles);
   tensor::dispatch(tensor.dtype(), [&]<DType type>() {
     if constexpr (tensor::isFloat(type) || tensor::isComplex(type))
-      move<type>(*source, *moved, step, key);
+      move<type>(from, to, tensor.size(), step, key);
   });
-  return moved;
+  if (from != to)
+    tensor = std::move(result);
+  return {};
+}
+
+Result<Tensor> jittered(Tensor tensor, double epsilon, double doubles, uint64_t key,
+                        double times) {
+  Status done = jitter(tensor, epsilon, doubles, key, times);
+  return done ? Result<Tensor>(std::move(tensor)) : Result<Tensor>(done.error());
 }
 
 } // namespace cupel::reference

@@ -26,11 +26,16 @@ struct Jitter {
 /// they give.
 enum class Jittered : uint8_t { Nothing, Operands, Results };
 
-/// A copy with every float (part) x become x (1 + e u), u in [-1, 1] by position and `key`; e is
-/// `epsilon`, but never less than a step of f32, half a step of a narrower type; of f64 it is
-/// `doubles`; all `times` as much. Zero, infinity and NaN stay. Other tensors are returned as they are, quantized ones
-/// too: their numbers move before they are rounded to steps (QuantizedJitter.h).
-Result<tensor::Tensor> jittered(const tensor::Tensor &tensor, double epsilon, double doubles,
-                                uint64_t key, double times = 1);
+/// Makes every float (part) x into x (1 + e u), u in [-1, 1] by position and `key`; e is `epsilon`,
+/// but never less than a step of f32, half a step of a narrower type; of f64 it is `doubles`; all
+/// `times` as much. Zero, infinity and NaN stay. Other tensors stay as they are, quantized ones too:
+/// their numbers move before they are rounded to steps (QuantizedJitter.h). Happens in the tensor's
+/// own memory where no other tensor shares it, else in memory of its own.
+Status jitter(tensor::Tensor &tensor, double epsilon, double doubles, uint64_t key,
+              double times = 1);
+
+/// The same, as a value.
+Result<tensor::Tensor> jittered(tensor::Tensor tensor, double epsilon, double doubles, uint64_t key,
+                                double times = 1);
 
 } // namespace cupel::reference

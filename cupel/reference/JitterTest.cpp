@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <set>
 
 namespace cupel::reference {
@@ -85,6 +86,33 @@ TEST_F(JitterTest, EveryMachineMovesNumbersByTheSameAmounts) {
   }
 }
 
+TEST_F(JitterTest, WhatNobodySharesMovesWhereItLiesByTheSameAmounts) {
+  auto check = [](Tensor alone) {
+    Tensor copy = alone, kept = *Tensor::uninitialized(alone.elementType(), {alone.size()});
+    std::memcpy(kept.mutableData(), alone.data(), size_t(alone.byteSize()));
+    ASSERT_TRUE(jitter(copy, 0x1p-7, 0x1p-30, 42));
+    EXPECT_NE(copy.data(), alone.data()); // Shared at first.
+    EXPECT_EQ(std::memcmp(alone.data(), kept.data(), size_t(kept.byteSize())), 0);
+    const std::byte *place = alone.data();
+    ASSERT_TRUE(jitter(alone, 0x1p-7, 0x1p-30, 42));
+    EXPECT_EQ(alone.data(), place);
+    EXPECT_EQ(std::memcmp(alone.data(), copy.data(), size_t(copy.byteSize())), 0);
+    EXPECT_NE(std::memcmp(alone.data(), kept.data(), size_t(kept.byteSize())), 0);
+  };
+  std::vector<float> singles(1003), few(1003);
+  std::vector<double> doubles(1003);
+  std::vector<uint16_t> halves(1003);
+  for (size_t i = 0; i < singles.size(); ++i) {
+    doubles[i] = singles[i] = std::sin(float(i));
+    few[i] = float(1 + i % 3); // Equal ones move alike.
+    halves[i] = tensor::fromFloat<DType::BF16>(singles[i]);
+  }
+  check(Tensor::of<DType::F32>({1003}, singles));
+  check(Tensor::of<DType::F32>({1003}, few));
+  check(Tensor::of<DType::F64>({1003}, doubles));
+  check(Tensor::of<DType::BF16>({1003}, halves));
+}
+
 TEST_F(JitterTest, NarrowTypesMoveByTheirOwnSteps) {
   std::vector<uint16_t> ones(4096, 0x3f80); // 1.0
   Tensor values = Tensor::of<DType::BF16>({4096}, ones);
@@ -131,6 +159,27 @@ TEST_F(JitterTest, ProductsMoveByTheirOperandsAndInTheirOwnPrecision) {
   EXPECT_NE(evaluate(kDot, {.products = 0x1p-7, .rest = 0x1p-23, .seed = 2}, dotArguments()), coarse);
 }
 
+TEST_F(JitterTest, AnOperandThatEndsMovesLikeOneThatIsUsedAgain) {
+  // What is computed from a product of %0 is the same whether or not somebody asks for %0 later.
+  auto text = [](const char *later) {
+    return std::string(R"(
+func.func @main(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>) -> (tensor<8x4xf32>, tensor<8x16xf32>) {
+  %0 = stablehlo.negate %a : tensor<8x16xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  return %1, )") + later + " : tensor<8x4xf32>, tensor<8x16xf32>\n}";
+  };
+  const Jitter jitter{.products = 0x1p-7, .rest = 0x1p-23, .seed = 1};
+  std::vector<double> ends = evaluate(text("%a"), jitter, dotArguments());
+  EXPECT_EQ(ends, evaluate(text("%0"), jitter, dotArguments()));
+  RunOptions options;
+  options.jitter = jitter;
+  Result<std::vector<Value>> results = run(text("%0"), std::move(options), dotArguments());
+  ASSERT_TRUE(results);
+  std::vector<double> given = numbers(dotArguments()[0].tensor()), later = numbers((*results)[1].tensor());
+  for (size_t i = 0; i < given.size(); ++i)
+    EXPECT_EQ(later[i], -given[i]);
+}
+
 TEST_F(JitterTest, OthersGoOnWithWhatTheyHad) {
   // The operand of the sum is used again: only the sum may have moved.
   std::vector<double> result = evaluate(R"(
@@ -173,6 +222,26 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
   EXPECT_EQ(sum({-116, 2, 3, 100}, bf16), (std::vector<double>{2, 3, 3, 102}));
   EXPECT_NE(sum({-116, 2, 3, 100.5}, bf16), sum({-116, 2, 3, 100.5}, {}));
   EXPECT_NE(sum({-116, 2, 3, 255}, bf16), sum({-116, 2, 3, 255}, {})) << "257 is no bf16";
+}
+
+TEST_F(JitterTest, OneAmongManyThatIsNoWholeNumberMovesThemAll) {
+  const std::string type = "tensor<1537xf32>";
+  const std::string text = "func.func @main(%a: " + type + ", %b: " + type + ") -> " + type +
+                           " {\n  %0 = stablehlo.add %a, %b : " + type + "\n  return %0 : " + type + "\n}";
+  const Jitter bf16{.products = 0x1p-7, .rest = 0x1p-7, .seed = 1};
+  for (float other : {100.0f, -100.0f, 0.5f, 257.0f, -1e10f, 1e30f, INFINITY, NAN})
+    for (size_t at : {0, 1, 511, 512, 1536}) {
+      std::vector<float> a(1537), b(1537);
+      for (size_t i = 0; i < a.size(); ++i) {
+        a[i] = float(i % 100);
+        b[i] = 1;
+      }
+      a[at] = other;
+      std::vector<Value> arguments = {Tensor::of<DType::F32>({1537}, a), Tensor::of<DType::F32>({1537}, b)};
+      std::vector<double> exact = evaluate(text, {}, arguments), moved = evaluate(text, bf16, arguments);
+      exact[at] = moved[at] = 0;
+      EXPECT_EQ(exact == moved, std::fabs(other) == 100) << other << " at " << at;
+    }
 }
 
 TEST_F(JitterTest, PlacesThatAreCountedOnFromAWholeNumberStay) {

@@ -86,12 +86,8 @@ static Status move(GridProcess &process, const Step &step, Value &value, double 
   const Jitter &jitter = process.run.options.jitter;
   uint64_t key = nextKey(process, step, jitter.seed);
   roundings = std::max(roundings, 1.0);
-  Result<Tensor> moved = jittered(value.tensor(), std::max(epsilon, roundings * 0x1p-23),
-                                  roundings * jitter.doubles, key, jitter.times);
-  if (!moved)
-    return moved.error();
-  value = std::move(*moved);
-  return {};
+  return reference::jitter(value.tensor(), std::max(epsilon, roundings * 0x1p-23),
+                           roundings * jitter.doubles, key, jitter.times);
 }
 
 /// Whether it holds for all elements; those that lie at one place (of a constant of equal numbers)
@@ -113,27 +109,41 @@ static bool areWhole(const Value &value, double most) {
   if (!value.isTensor() || value.tensor().deferred())
     return false;
   const Tensor &tensor = value.tensor();
-  auto all = [&]<typename T>(T, auto toDouble) {
+  constexpr double kMostByVectors = 0x1p30; // These have conversions to 32 bits alone.
+  auto all = [&]<typename T>(T, auto toReal) {
+    using Real = decltype(toReal(T()));
+    if (!tensor.isContiguous() || most > kMostByVectors)
+      return allOf<T>(tensor, 0, tensor.data(), [&](T element) {
+        double x = toReal(element);
+        return std::fabs(x) <= most && x == std::trunc(x);
+      });
     auto isWhole = [&](T element) {
-      double x = toDouble(element);
-      return std::fabs(x) <= most && x == std::trunc(x);
+      Real x = toReal(element);
+      Real within = std::fabs(x) <= most ? x : Real(0.5); // Nor is NaN a whole number.
+      return Real(int32_t(within)) == within;
     };
-    if (!tensor.isContiguous())
-      return allOf<T>(tensor, 0, tensor.data(), isWhole);
     const T *from = tensor.dataAs<T>();
-    return std::all_of(from, from + tensor.size(), isWhole);
+    // Nearly always the first tells; where it takes many, vectors look at some together.
+    constexpr int64_t kTogether = 512;
+    for (int64_t begin = 0, size = 1; begin < tensor.size(); begin += size, size = kTogether) {
+      const int64_t end = std::min(begin + size, tensor.size());
+      bool isAll = true;
+      for (int64_t i = begin; i < end; ++i)
+        isAll &= isWhole(from[i]);
+      if (!isAll)
+        return false;
+    }
+    return true;
   };
   switch (tensor.dtype()) {
   case tensor::DType::F32:
-    return all(float(), [](float x) { return double(x); });
+    return all(float(), [](float x) { return x; });
   case tensor::DType::F64:
     return all(double(), [](double x) { return x; });
   case tensor::DType::BF16:
-    return all(uint16_t(),
-               [](uint16_t x) { return double(tensor::toFloat<tensor::DType::BF16>(x)); });
+    return all(uint16_t(), [](uint16_t x) { return tensor::toFloat<tensor::DType::BF16>(x); });
   case tensor::DType::F16:
-    return all(uint16_t(),
-               [](uint16_t x) { return double(tensor::toFloat<tensor::DType::F16>(x)); });
+    return all(uint16_t(), [](uint16_t x) { return tensor::toFloat<tensor::DType::F16>(x); });
   default:
     return false;
   }
@@ -176,14 +186,17 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     return done && !givesQuantized && !isKept ? moveResults(epsilon) : done;
   }
   std::vector<std::pair<int, Value>> kept;
+  llvm::SmallVector<int> moved;
   Status done;
   // Where terms cancel it is they that are off, where they do not the whole.
   const double roundings = roundingsOf(step.terms);
   for (const OperandUse &use : step.operands) {
-    bool isDone = llvm::any_of(kept, [&](const auto &entry) { return entry.first == use.slot; });
+    bool isDone = llvm::is_contained(moved, use.slot);
     if (isDone || !done)
       continue;
-    kept.emplace_back(use.slot, frame[use.slot]);
+    moved.push_back(use.slot);
+    if (!use.ends) // Else nobody asks for it any more, and it may move where it lies.
+      kept.emplace_back(use.slot, frame[use.slot]);
     done = move(process, step, frame[use.slot], epsilon, roundings);
   }
   if (done)

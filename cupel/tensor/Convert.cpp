@@ -58,6 +58,44 @@ void convertComplex(const void *source, void *target, int64_t count) {
     out[i] = static_cast<To>(in[i]);
 }
 
+/// What floats are most often: the same loops, with the vectors of this machine.
+constexpr bool isCommon(DType type) {
+  return type == DType::BF16 || type == DType::F32 || type == DType::F64;
+}
+
+template <DType from, DType to>
+[[gnu::always_inline]] inline void convertCommon(const Storage<from> *__restrict source,
+                                                 Storage<to> *__restrict target, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    target[i] = fromCarrier<to>(toCarrier<from>(source[i]));
+}
+
+#if defined(__x86_64__)
+template <DType from, DType to>
+__attribute__((target("avx2"))) void convertByAvx2(const void *source, void *target, int64_t count) {
+  convertCommon<from, to>(static_cast<const Storage<from> *>(source),
+                          static_cast<Storage<to> *>(target), count);
+}
+#endif
+
+/// Whether it was done.
+bool convertByVectors(DType from, const void *source, DType to, void *target, int64_t count) {
+#if defined(__x86_64__)
+  static const bool hasVectors = __builtin_cpu_supports("avx2");
+  if (!hasVectors || !isCommon(from) || !isCommon(to))
+    return false;
+  dispatch(from, [&]<DType one>() {
+    dispatch(to, [&]<DType other>() {
+      if constexpr (isCommon(one) && isCommon(other))
+        convertByAvx2<one, other>(source, target, count);
+    });
+  });
+  return true;
+#else
+  return false;
+#endif
+}
+
 } // namespace
 
 void convertElements(DType from, const void *source, DType to, void *target, int64_t count) {
@@ -69,7 +107,7 @@ void convertElements(DType from, const void *source, DType to, void *target, int
     convertComplex<float, double>(source, target, count);
   else if (from == DType::C128 && to == DType::C64)
     convertComplex<double, float>(source, target, count);
-  else
+  else if (!convertByVectors(from, source, to, target, count))
     dispatch(from, [&]<DType type>() {
       convertFrom<type>(static_cast<const Storage<type> *>(source), to, target, count);
     });

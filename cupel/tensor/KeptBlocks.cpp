@@ -3,23 +3,30 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <mutex>
-#include <vector>
+#include <sys/mman.h>
 
 namespace cupel::tensor {
 namespace {
 
-struct KeptBlock {
-  void *address;
-  size_t size;
+/// Where a block begins and how many bytes it has: whole pages of ours, or the allocator's, which
+/// has ways of its own to use small ones again and is asked where nobody keeps any.
+struct Range {
+  std::byte *address = nullptr;
+  size_t size = 0;
+  bool isOurs = false;
 };
 
-/// More are not searched through.
-constexpr size_t kMostBlocks = 64;
-/// From so many times the size on a block is not cut for another: it would be missed.
-constexpr size_t kMostTimes = 4;
+constexpr size_t kPageBytes = 4096;
+/// What is left of a range behind a block that was cut off it is kept for others from here on;
+/// less goes with the block.
+constexpr size_t kLeastRest = size_t{256} << 10;
 
-/// Blocks of at least kKeptFrom bytes, those in use and those that are kept, oldest first.
+/// Blocks of at least kKeptFrom bytes: how much is in use, and the ranges that are kept, which lie
+/// apart from each other. Neighbours become one, so that what a few large tensors leave serves many
+/// small ones, and the other way round.
 class Blocks {
 public:
   void begin() {
@@ -44,57 +51,103 @@ public:
     return kept;
   }
 
-  /// A kept one that fits, with its size; else the caller makes one of just this size.
-  KeptBlock take(size_t bytes) {
+  /// The smallest that is kept and fits, or a part of it, or one that can be made to fit; else room
+  /// is made for a new one of just this size, which the caller asks the system for.
+  Range take(size_t bytes) {
     std::lock_guard lock(mutex);
-    auto best = blocks.end();
-    for (auto at = blocks.begin(); at != blocks.end(); ++at)
-      if (at->size >= bytes && (best == blocks.end() || at->size < best->size))
+    if (keepers == 0 || !kMayKeep) {
+      live += bytes;
+      return {nullptr, bytes, false};
+    }
+    auto best = ranges.end();
+    for (auto at = ranges.begin(); at != ranges.end(); ++at)
+      if (at->second >= bytes && (best == ranges.end() || at->second < best->second))
         best = at;
-    // One that is too large is cut where memory would have to go back for a new one anyway.
-    const bool isFull = live + kept + bytes > most;
-    const bool isNear = best != blocks.end() && best->size <= bytes + bytes / 16;
-    if (isNear || (best != blocks.end() && isFull && best->size / bytes < kMostTimes)) {
-      KeptBlock found = *best;
-      blocks.erase(best);
+    if (best != ranges.end()) {
+      Range found{best->first, best->second, true};
+      ranges.erase(best);
       kept -= found.size;
-      if (!isNear)
-        if (void *cut = std::realloc(found.address, bytes))
-          found = {cut, bytes};
+      if (found.size - bytes >= kLeastRest) {
+        keep({found.address + bytes, found.size - bytes, true});
+        found.size = bytes;
+      }
       live += found.size;
+      most = std::max(most, live);
+      release(most - live);
       return found;
     }
+    Range found = stretched(bytes);
     live += bytes;
     most = std::max(most, live);
     release(most - live);
-    return {nullptr, bytes};
+    return found;
   }
 
-  void give(KeptBlock block) {
+  void give(Range block) {
     {
       std::lock_guard lock(mutex);
       live -= block.size;
-      if (keepers > 0 && kMayKeep && block.address) {
-        blocks.push_back(block);
-        kept += block.size;
-        if (blocks.size() > kMostBlocks)
-          dropOldest();
-        return;
-      }
+      if (block.isOurs && block.address && keepers > 0)
+        return keep(block);
     }
-    std::free(block.address);
+    if (!block.isOurs)
+      std::free(block.address);
+    else if (block.address)
+      munmap(block.address, block.size);
   }
 
 private:
-  /// Until no more than so much is kept.
-  void release(size_t bytes) {
-    while (kept > bytes)
-      dropOldest();
+  /// The largest that is kept where it is most of what is wanted: a small block that was cut off it
+  /// may live on, and only what is missing has to be cleared. Else one without an address.
+  Range stretched(size_t bytes) {
+    Range found{nullptr, bytes, true};
+#if defined(__linux__)
+    auto largest = std::max_element(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
+      return a.second < b.second;
+    });
+    if (largest == ranges.end() || largest->second < bytes / 2)
+      return found;
+    void *moved = mremap(largest->first, largest->second, bytes, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) // It lies in several mappings.
+      return found;
+    kept -= largest->second;
+    ranges.erase(largest);
+    found.address = static_cast<std::byte *>(moved);
+#endif
+    return found;
   }
-  void dropOldest() {
-    kept -= blocks.front().size;
-    std::free(blocks.front().address);
-    blocks.erase(blocks.begin());
+
+  void keep(Range range) {
+    kept += range.size;
+    auto after = ranges.lower_bound(range.address);
+    if (after != ranges.end() && range.address + range.size == after->first) {
+      range.size += after->second;
+      after = ranges.erase(after);
+    }
+    if (after != ranges.begin())
+      if (auto before = std::prev(after); before->first + before->second == range.address) {
+        before->second += range.size;
+        return;
+      }
+    ranges.emplace_hint(after, range.address, range.size);
+  }
+
+  /// Until no more than so much is kept; of the smallest first, which serve fewest, and no more of
+  /// one than must be.
+  void release(size_t bytes) {
+    while (kept > bytes) {
+      auto least = std::min_element(ranges.begin(), ranges.end(), [](const auto &a, const auto &b) {
+        return a.second < b.second;
+      });
+      size_t surplus = (kept - bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+      size_t size = std::min(least->second, surplus);
+      munmap(least->first + (least->second - size), size);
+      kept -= size;
+      if (size == least->second)
+        ranges.erase(least);
+      else
+        least->second -= size;
+    }
   }
 
 #if defined(CUPEL_SANITIZED)
@@ -106,13 +159,21 @@ private:
   std::mutex mutex;
   int keepers = 0;
   size_t live = 0, kept = 0, most = 0;
-  std::vector<KeptBlock> blocks;
+  std::map<std::byte *, size_t> ranges;
 };
 
 /// Never destroyed: tensors of other globals may end later.
 Blocks &everyBlock() {
   static Blocks &blocks = *new Blocks;
   return blocks;
+}
+
+std::byte *fresh(const Range &block, bool cleared) {
+  if (!block.isOurs)
+    return static_cast<std::byte *>(cleared ? std::calloc(block.size, 1) : std::malloc(block.size));
+  void *address =
+      mmap(nullptr, block.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return address == MAP_FAILED ? nullptr : static_cast<std::byte *>(address);
 }
 
 } // namespace
@@ -124,20 +185,19 @@ void releaseKeptBlocks() { everyBlock().releaseAll(); }
 size_t keptBytes() { return everyBlock().bytesKept(); }
 
 std::shared_ptr<const void> takeBlock(size_t bytes, bool cleared) {
-  auto make = [&] { return cleared ? std::calloc(bytes, 1) : std::malloc(bytes); };
   if (bytes < kKeptFrom)
-    return {static_cast<const void *>(make()),
+    return {static_cast<const void *>(cleared ? std::calloc(bytes, 1) : std::malloc(bytes)),
             [](const void *p) { std::free(const_cast<void *>(p)); }};
-  KeptBlock block = everyBlock().take(bytes);
+  Range block = everyBlock().take((bytes + kPageBytes - 1) / kPageBytes * kPageBytes);
   if (block.address) {
     if (cleared)
       std::memset(block.address, 0, bytes);
   } else {
-    block.address = make();
+    block.address = fresh(block, cleared);
   }
   // One that could not be made has no address, and is counted out again.
-  std::shared_ptr<const void> owner(block.address, [size = block.size](const void *p) {
-    everyBlock().give({const_cast<void *>(p), size});
+  std::shared_ptr<const void> owner(block.address, [block](const void *p) {
+    everyBlock().give({static_cast<std::byte *>(const_cast<void *>(p)), block.size, block.isOurs});
   });
   return block.address ? owner : nullptr;
 }

@@ -10,9 +10,10 @@
 
 namespace cupel::tensor {
 
-/// While one of these lives, blocks of tensors that are gone are kept for the next ones. What is
-/// kept and what is in use together never exceed the most that was in use since the first of them
-/// began; with the last one all that is kept goes back.
+/// While one of these lives, blocks of tensors that are gone are kept for the next ones: whole, in
+/// parts, and several that lie side by side as one. What is kept and in use together never exceeds
+/// the most that was in use since the first of them began; with the last one all that is kept goes
+/// back.
 class BlockKeeper {
 public:
   BlockKeeper();

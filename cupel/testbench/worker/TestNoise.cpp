@@ -2,6 +2,7 @@
 
 #include "cupel/compare/NoiseLanes.h"
 #include "cupel/reference/RoundingFacts.h"
+#include "cupel/tensor/KeptBlocks.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include <algorithm>
@@ -124,6 +125,7 @@ std::vector<TensorLists> TestNoise::evaluate(compare::NoiseLook look) {
     }
   }
   Budget budget = limited(prepared.budget, sources.isExpectedFromReference);
+  tensor::BlockKeeper keeper; // Each takes the memory of the one before it.
   std::vector<TensorLists> evaluations;
   TensorLists together;
   for (uint32_t i = 0; i < how.count; ++i) {
@@ -188,6 +190,7 @@ bool TestNoise::measureByReference(uint32_t count) {
     GoldenCache::countEvaluations(1);
     return sources.reference(one);
   };
+  tensor::BlockKeeper keeper; // Each takes the memory of the one before it.
   if (takesExact) {
     Result<TensorLists> results = evaluate({});
     if (!results) {

@@ -3,6 +3,7 @@
 #include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
 #include "cupel/runtime/DeclaredPrecision.h"
+#include "cupel/tensor/KeptBlocks.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 #include "cupel/testbench/worker/Looks.h"
@@ -460,6 +461,7 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record, bool *lackedTime) {
+  tensor::BlockKeeper keeper; // Each evaluation takes the memory of the one before it.
   record.outcome = Outcome::Passed;
   record.notes.merge(device.recordNotes());
   workload::Workload &workload = prepared.workload;

@@ -123,6 +123,8 @@ class Steps:
         self.output = StepOutput()
         self.seconds: dict[str, float] = {}
         self.processor_seconds: dict[str, float] = {}
+        self.peak_bytes: dict[str, int] = {}
+        """The most that this process held in each step."""
         self.current = ""
         self._root, self._enter_stage, self._stage = root, enter_stage, ""
         self._descriptors = Descriptors()
@@ -159,6 +161,8 @@ class Steps:
             self._descriptors.put_back()
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
             self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
+            self.peak_bytes[name] = max(self.peak_bytes.get(name, 0), _peak_memory())
+            _forget_peak_memory()
 
 
 def _one_line(error: BaseException) -> str:
@@ -184,14 +188,31 @@ def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-@contextlib.contextmanager
-def _set_aside() -> Iterator[None]:
-    """Whoever makes graphs makes objects by the hundred thousand, and Python then looks for garbage among all that every library holds, again and again: not among what is there already."""
+# What a process may hold more than before a test without a look at everything in it.
+_HELD_ON = 128 << 20
+
+
+def _set_aside() -> None:
+    """Whoever makes graphs makes objects by the hundred thousand, and libraries have half a million: Python looks for garbage among what comes from here on, not among what is there already."""
     gc.freeze()
-    try:
-        yield
-    finally:
+
+
+def _clean_up() -> None:
+    """What a test leaves in torch and in memory."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if dynamo is not None and hasattr(dynamo, "reset"):
+        dynamo.reset()
+    gc.collect()
+    with contextlib.suppress(Exception):  # Of C libraries, GNU's has it.
+        ctypes.CDLL(None).malloc_trim(0)  # Otherwise the next test's record counts what is free.
+
+
+def _clean_up_behind(before: int) -> None:
+    """The same, and among what was set aside too where much is still held: a test may have let go of what others left."""
+    _clean_up()
+    if _held_memory() > before + _HELD_ON:
         gc.unfreeze()
+        _clean_up()
 
 
 def drop_nothing(model: Any) -> int:
@@ -207,10 +228,16 @@ def drop_nothing(model: Any) -> int:
 
 
 def _memory_note(facts: Mapping[str, Any]) -> str:
-    """What the test took in this process, beside what was there before (torch itself, mostly)."""
+    """What the test took in this process, beside what was there before (torch itself, mostly), and how much it was at most in each step."""
     if "parameter_bytes" not in facts:
         return ""
-    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test"
+    steps = ", ".join(f"{name} {taken / 2**20:.0f}" for name, taken in facts["memory_of_steps"].items())
+    return f"weights {facts['parameter_bytes'] / 2**20:.1f} MiB; the Python worker took {facts['memory_bytes'] / 2**20:.1f} MiB for the test ({steps})"
+
+
+def _seconds_note(seconds: Mapping[str, float]) -> str:
+    """How long each step took; `golden` is the framework's own run."""
+    return ", ".join(f"{name} {value:.3f}" for name, value in seconds.items() if name in STAGES)
 
 
 class ModelTest:
@@ -395,6 +422,7 @@ class ModelTest:
         from cupel.worker.surroundings import restored
 
         begun = time.monotonic()
+        _set_aside()
         _forget_peak_memory()
         before = _held_memory()
         answer: dict[str, Any]
@@ -409,11 +437,12 @@ class ModelTest:
         answer["model"] = self.facts
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
         answer["processor_seconds"] = self.steps.processor_seconds
-        answer["peak_memory_bytes"] = _peak_memory()
+        answer["peak_memory_bytes"] = max(_peak_memory(), *self.steps.peak_bytes.values(), 0)
         self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
+        self.facts["memory_of_steps"] = {name: max(0, peak - before) for name, peak in self.steps.peak_bytes.items()}
         answer |= self.steps.output.json()
         self.steps.end()
-        self._clean_up()
+        _clean_up_behind(before)
         return answer
 
     def _capture(self) -> dict[str, Any]:
@@ -430,7 +459,7 @@ class ModelTest:
         memory = Remembered(self.request)
         known = None
         if memory.is_likely:
-            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining(), _set_aside():
+            with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
                 loader = model = args = kwargs = None  # Two copies of the weights would be one too many.
@@ -465,7 +494,7 @@ class ModelTest:
                 raise StepFailed("no_tensor", f"the model's result, {self.facts['output']}, holds no tensor: there is nothing to compare")
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
-                with self._constraining(), _set_aside():
+                with self._constraining():
                     return golden, golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
@@ -498,16 +527,6 @@ class ModelTest:
         if result_names:
             row["result_names"] = result_names
         return row | ({"calls": graph.calls} if graph.calls > 1 else {})
-
-    @staticmethod
-    def _clean_up() -> None:
-        """What a test leaves in torch and in memory."""
-        dynamo = sys.modules.get("torch._dynamo")
-        if dynamo is not None and hasattr(dynamo, "reset"):
-            dynamo.reset()
-        gc.collect()
-        with contextlib.suppress(Exception):  # Of C libraries, GNU's has it.
-            ctypes.CDLL(None).malloc_trim(0)  # Otherwise the next test's record counts what is free.
 
 
 def run(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str, Any]:
@@ -551,7 +570,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
              "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
-             "memory": _memory_note(facts), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
+             "memory": _memory_note(facts), "seconds of steps": _seconds_note(answer["seconds"]), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
              "not heeded": not_heeded(body)}
     if "traceback" in answer:
         print(f"[{answer['step']}: what was raised]\n{answer['traceback'].rstrip()}", file=sys.stderr)
