@@ -203,6 +203,9 @@ private:
       if (index.isSigned() && index.width() == 8)
         findPlaces([at](int64_t number) { return reinterpret_cast<const int64_t *>(at)[number]; },
                    reads[operand], writes[0], begin, end, places);
+      else if (index.isSigned() && index.width() == 4)
+        findPlaces([at](int64_t number) { return int64_t{reinterpret_cast<const int32_t *>(at)[number]}; },
+                   reads[operand], writes[0], begin, end, places);
       else
         findPlaces([at, this](int64_t number) { return index.read(at, number); }, reads[operand],
                    writes[0], begin, end, places);
