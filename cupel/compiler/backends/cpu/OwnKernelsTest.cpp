@@ -196,6 +196,12 @@ TEST(OwnKernelsTest, PlanesOfPlaces) {
                       "start_index_map = [0, 2, 3], index_vector_dim = 3>, slice_sizes = array<i64: 1, 5, 1, 1>}> : (" +
                       x + ", " + at + ") -> " + y + "\n  return %0 : " + y + "\n}\n");
     }
+  // More places than are found at once, in more planes than they are looked up in at once.
+  expectOwnKernel(R"(func.func @main(%x: tensor<40x9x7xf32>, %i: tensor<2x60x51x2xi32>) -> tensor<2x40x60x51xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [1, 2], start_index_map = [1, 2], index_vector_dim = 3>, slice_sizes = array<i64: 40, 1, 1>}> : (tensor<40x9x7xf32>, tensor<2x60x51x2xi32>) -> tensor<2x40x60x51xf32>
+  return %0 : tensor<2x40x60x51xf32>
+}
+)");
   for (std::string combine : {"add", "maximum"})
     for (std::string i : {"i32", "i64"}) {
       std::string x = "tensor<2x5x9x7xf32>", at = "tensor<4x6x2x" + i + ">", u = "tensor<2x5x4x6xf32>";
