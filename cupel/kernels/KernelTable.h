@@ -154,16 +154,18 @@ constexpr int64_t pairChannel(int64_t width, int64_t i) {
   return lane / 4 * 8 + lane % 4 + (i < width ? 0 : 4);
 }
 
-/// A line of windows over an image whose columns lie innermost: c[i] = initial and what the window from column i * stride on covers, folded.
+/// Lines of windows over an image whose columns lie innermost: c[i] = initial and what the window from column i * stride on covers, folded.
 struct WindowLines {
-  const float *const *input; // The lines of the image that windows cover.
-  int64_t count;
+  int64_t lines;             // Of the result, one after the other in `c`.
+  const float *const *input; // `taps` for each of them: the lines of the image that its windows cover.
+  const int64_t *counts;     // How many of these there are.
+  int64_t taps;
   int64_t columns; // Of the image; beside them lies the initial value.
   int64_t paddingLow;
-  int64_t results;
+  int64_t results; // Of a line.
   int64_t window, stride, dilation;
   float initial;
-  float *scratch; // Of `scratchColumns` numbers: as many as windows reach, and twice a vector more than results are.
+  float *scratch; // `scratchColumns` for each line, the initial value beside the columns: as many as windows reach, and a vector more.
   int64_t scratchColumns;
   float *c;
 };

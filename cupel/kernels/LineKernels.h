@@ -8,6 +8,11 @@
 namespace cupel::kernels {
 namespace {
 
+/// A number that the compiler knows.
+template <int64_t number> struct Number {
+  constexpr operator int64_t() const { return number; }
+};
+
 template <int... lanes> struct Lanes {};
 template <int count, int... lanes> struct LanesUpTo : LanesUpTo<count - 1, count - 1, lanes...> {};
 template <int... lanes> struct LanesUpTo<0, lanes...> {
@@ -30,36 +35,116 @@ inline Vector loadApart(const float *from, int64_t step) {
   return value;
 }
 
-template <WindowFold fold> void foldLines(const WindowLines &lines) {
-  // Down the window first, for all columns, then along it.
-  float *folded = lines.scratch, *inside = folded + lines.paddingLow;
-  for (int64_t x = 0; x < lines.paddingLow; ++x)
-    folded[x] = lines.initial;
-  for (int64_t x = lines.paddingLow + lines.columns; x < lines.scratchColumns; ++x)
-    folded[x] = lines.initial;
-  auto down = [&](int64_t x, int64_t count) {
-    auto get = [&](const float *from) { return count == kWidth ? load(from + x) : loadPart(from + x, count); };
-    Vector value = lines.count ? get(lines.input[0]) : splat(lines.initial);
-    for (int64_t i = 1; i < lines.count; ++i)
-      value = combine<fold>(value, get(lines.input[i]));
-    if (count == kWidth)
-      store(inside + x, value);
-    else
-      storePart(inside + x, value, count);
+/// The numbers `by` further on, those at the end first.
+template <int by, int... lanes> inline Vector turned(Vector value, Lanes<lanes...>) {
+  return __builtin_shufflevector(value, value, (lanes + by) % kWidth...);
+}
+
+/// All of the first `count` numbers in one; the others up to the next power of two change nothing.
+template <WindowFold fold> inline float combineAll(Vector value, int64_t count) {
+  typename LanesUpTo<kWidth>::Type all;
+  if constexpr (kWidth > 8)
+    if (count > 8)
+      value = combine<fold>(value, turned<8>(value, all));
+  if constexpr (kWidth > 4)
+    if (count > 4)
+      value = combine<fold>(value, turned<4>(value, all));
+  if (count > 2)
+    value = combine<fold>(value, turned<2>(value, all));
+  if (count > 1)
+    value = combine<fold>(value, turned<1>(value, all));
+  return value[0];
+}
+
+/// Down the windows, for all columns of a line.
+template <WindowFold fold> inline void foldDown(const WindowLines &lines, const float *const *input, int64_t count, float *folded) {
+  // The window's height is known to the compiler where it is usual: its loop would cost as much as what it does.
+  auto down = [&](auto height) {
+    auto at = [&](auto get) {
+      Vector value = get(input[0]);
+      for (int64_t i = 1; i < height; ++i)
+        value = combine<fold>(value, get(input[i]));
+      return value;
+    };
+    int64_t x = 0;
+    for (; x + kWidth <= lines.columns; x += kWidth)
+      store(folded + x, at([x](const float *from) { return load(from + x); }));
+    if (int64_t left = lines.columns - x; left > 0)
+      storePart(folded + x, at([x, left](const float *from) { return loadPart(from + x, left); }), left);
   };
-  int64_t x = 0;
-  for (; x + kWidth <= lines.columns; x += kWidth)
-    down(x, kWidth);
-  if (x < lines.columns)
-    down(x, lines.columns - x);
+  switch (count) {
+  case 0:
+    for (int64_t x = 0; x < lines.columns; ++x)
+      folded[x] = lines.initial;
+    return;
+  case 1: return down(Number<1>());
+  case 2: return down(Number<2>());
+  case 3: return down(Number<3>());
+  case 5: return down(Number<5>());
+  default: return down(count);
+  }
+}
+
+/// Along windows of usual widths, or of any. Beginning with the initial value is left out where that changes nothing.
+template <WindowFold fold, typename Width> inline void foldAlong(const WindowLines &lines, const float *folded, float *c, bool begins, Width width) {
   for (int64_t column = 0; column < lines.results; column += kWidth) {
-    Vector value = splat(lines.initial);
-    for (int64_t k = 0; k < lines.window; ++k)
-      value = combine<fold>(value, loadApart(folded + column * lines.stride + k * lines.dilation, lines.stride));
+    auto get = [&](int64_t k) { return loadApart(folded + column * lines.stride + k * lines.dilation, lines.stride); };
+    Vector value = begins ? combine<fold>(splat(lines.initial), get(0)) : get(0);
+    for (int64_t k = 1; k < width; ++k)
+      value = combine<fold>(value, get(k));
     if (column + kWidth <= lines.results)
-      store(lines.c + column, value);
+      store(c + column, value);
     else
-      storePart(lines.c + column, value, lines.results - column);
+      storePart(c + column, value, lines.results - column);
+  }
+}
+
+/// The same where windows lie far apart and numbers of one lie side by side: each by itself.
+template <WindowFold fold> inline void foldEach(const WindowLines &lines, const float *folded, float *c) {
+  Bits numbers = {};
+  for (int lane = 0; lane < kWidth; ++lane)
+    numbers[lane] = lane;
+  Vector initial = splat(lines.initial);
+  for (int64_t i = 0; i < lines.results; ++i) {
+    const float *from = folded + i * lines.stride;
+    Vector value = initial;
+    int64_t k = 0;
+    for (; k + kWidth <= lines.window; k += kWidth)
+      value = combine<fold>(value, load(from + k));
+    if (int64_t left = lines.window - k; left > 0)
+      value = combine<fold>(value, choose(numbers < static_cast<int32_t>(left), load(from + k), initial));
+    c[i] = combineAll<fold>(value, lines.window);
+  }
+}
+
+/// Whether windows by themselves take less than vectors of them, each number of which is brought from another place.
+inline bool isEachForItself(const WindowLines &lines) {
+  if (lines.stride <= 2 || lines.dilation != 1)
+    return false;
+  int64_t vectors = (lines.results + kWidth - 1) / kWidth, steps = 0;
+  while (steps < 4 && (int64_t{1} << steps) < lines.window)
+    ++steps;
+  int64_t each = lines.results * (2 * ((lines.window + kWidth - 1) / kWidth) + 4 * steps);
+  return each < vectors * kWidth * lines.window;
+}
+
+template <WindowFold fold> void foldLines(const WindowLines &lines) {
+  for (int64_t line = 0; line < lines.lines; ++line)
+    foldDown<fold>(lines, lines.input + line * lines.taps, lines.counts[line], lines.scratch + line * lines.scratchColumns + lines.paddingLow);
+  constexpr float kInfinity = __builtin_inff();
+  bool begins = fold == WindowFold::Sum || lines.initial != (fold == WindowFold::Max ? -kInfinity : kInfinity);
+  bool each = isEachForItself(lines);
+  for (int64_t line = 0; line < lines.lines; ++line) {
+    const float *folded = lines.scratch + line * lines.scratchColumns;
+    float *c = lines.c + line * lines.results;
+    if (each)
+      foldEach<fold>(lines, folded, c);
+    else if (lines.window == 3)
+      foldAlong<fold>(lines, folded, c, begins, Number<3>());
+    else if (lines.window == 2)
+      foldAlong<fold>(lines, folded, c, begins, Number<2>());
+    else
+      foldAlong<fold>(lines, folded, c, begins, lines.window);
   }
 }
 

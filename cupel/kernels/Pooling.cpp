@@ -30,8 +30,9 @@ struct Inside {
 
 Inside findInside(const PoolingShape &shape, int d, int64_t position) {
   int64_t first = position * shape.strides[d] - shape.paddingLow[d], step = shape.windowDilation[d];
-  int64_t begin = first >= 0 ? 0 : (-first + step - 1) / step, left = shape.input[d] - first;
-  int64_t end = left <= 0 ? 0 : (left + step - 1) / step;
+  // Divisions take longer than a line of windows.
+  auto taps = [step](int64_t places) { return places <= 0 ? 0 : step == 1 ? places : (places + step - 1) / step; };
+  int64_t begin = taps(-first), end = taps(shape.input[d] - first);
   begin = std::min(begin, shape.window[d]);
   return {first, begin, std::clamp(end, begin, shape.window[d])};
 }
@@ -115,23 +116,43 @@ void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float ini
   int64_t reach = (output[2] - 1) * shape.strides[2] + (shape.window[2] - 1) * shape.windowDilation[2] + 1;
   // Vectors are computed whole: those behind the last result read numbers as well.
   int64_t columns = std::max(reach, shape.paddingLow[2] + shape.input[2]) + vector * (shape.strides[2] + 1);
-  double one = 30 + static_cast<double>(shape.input[2] * taps + output[2] * shape.window[2] * 2) / 16;
+  double one = 10 + static_cast<double>(shape.input[2] * taps + output[2] * shape.window[2] * 2) / 24;
   auto perPart = std::max<int64_t>(1, static_cast<int64_t>(10'000 / one));
+  // What a line's own stores have not reached memory of cannot be read at another place at once: several lines go down before they go along.
+  constexpr int64_t kNearest = 16'384, kMost = 16;
+  int64_t together = std::clamp<int64_t>(kNearest / (columns * int64_t{sizeof(float)}), 1, std::min(kMost, perPart));
   pool.parallelFor((lines + perPart - 1) / perPart, one * static_cast<double>(perPart), [&](int64_t part) {
     ScratchFrame frame;
-    auto **inputs = frame.take<const float *>(taps);
-    auto *scratch = frame.take<float>(columns);
-    for (int64_t line = part * perPart, end = std::min(lines, line + perPart); line < end; ++line) {
-      int64_t image = line / (output[0] * output[1]), inImage = line % (output[0] * output[1]);
-      Inside z = findInside(shape, 0, inImage / output[1]), y = findInside(shape, 1, inImage % output[1]);
-      int64_t count = 0;
-      for (int64_t kz = z.begin; kz < z.end; ++kz)
-        for (int64_t ky = y.begin; ky < y.end; ++ky) {
-          int64_t fromZ = z.first + kz * shape.windowDilation[0], fromY = y.first + ky * shape.windowDilation[1];
-          inputs[count++] = input + ((image * shape.input[0] + fromZ) * shape.input[1] + fromY) * shape.input[2];
+    auto **inputs = frame.take<const float *>(together * taps);
+    auto *counts = frame.take<int64_t>(together);
+    auto *scratch = frame.take<float>(together * columns);
+    for (int64_t i = 0; i < together; ++i) {
+      std::fill_n(scratch + i * columns, shape.paddingLow[2], initial);
+      std::fill(scratch + i * columns + shape.paddingLow[2] + shape.input[2], scratch + (i + 1) * columns, initial);
+    }
+    int64_t line = part * perPart, end = std::min(lines, line + perPart);
+    int64_t image = line / (output[0] * output[1]), atZ = line / output[1] % output[0], atY = line % output[1];
+    for (; line < end; line += together) {
+      int64_t many = std::min(together, end - line);
+      for (int64_t i = 0; i < many; ++i) {
+        Inside z = findInside(shape, 0, atZ), y = findInside(shape, 1, atY);
+        int64_t count = 0;
+        for (int64_t kz = z.begin; kz < z.end; ++kz)
+          for (int64_t ky = y.begin; ky < y.end; ++ky) {
+            int64_t fromZ = z.first + kz * shape.windowDilation[0], fromY = y.first + ky * shape.windowDilation[1];
+            inputs[i * taps + count++] = input + ((image * shape.input[0] + fromZ) * shape.input[1] + fromY) * shape.input[2];
+          }
+        counts[i] = count;
+        if (++atY == output[1]) {
+          atY = 0;
+          if (++atZ == output[0]) {
+            atZ = 0;
+            ++image;
+          }
         }
-      fold({inputs, count, shape.input[2], shape.paddingLow[2], output[2], shape.window[2], shape.strides[2], shape.windowDilation[2], initial,
-            scratch, columns, c + line * output[2]});
+      }
+      fold({many, inputs, counts, taps, shape.input[2], shape.paddingLow[2], output[2], shape.window[2], shape.strides[2], shape.windowDilation[2],
+            initial, scratch, columns, c + line * output[2]});
     }
   });
 }

@@ -182,6 +182,38 @@ TEST_P(PoolingTest, PlanarWindowsDilatedAndInThreeDimensions) {
   checkPlanar(cut, PoolingKind::Max, 2);
 }
 
+/// Windows that are folded one by one, of fewer numbers than a vector, of as many and of more; among them NaNs and zeros of both signs.
+TEST_P(PoolingTest, PlanarWindowsFarApart) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+    for (int64_t window : {4, 8, 9, 16, 20, 33})
+      for (int64_t stride : {3, 8, 35}) {
+        PoolingShape shape;
+        shape.channels = 20;
+        shape.input = {1, 5, 73};
+        shape.window = {1, 3, window};
+        shape.strides = {1, 1, stride};
+        shape.paddingLow = {0, 1, 2};
+        shape.paddingHigh = {0, 1, 3};
+        checkPlanar(shape, kind, 2);
+      }
+  for (float special : {kNan, 0.0f})
+    for (int64_t at = 0; at < 9; ++at)
+      for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min}) {
+        PoolingShape shape;
+        shape.input = {1, 1, 18};
+        shape.window = shape.strides = {1, 1, 9};
+        std::vector<float> input(18, kind == PoolingKind::Max ? -0.0f : 0.0f), c(2);
+        input[static_cast<size_t>(9 + at)] = kind == PoolingKind::Max ? special : -special;
+        computePlanarWindows(shape, kind, initialOf(kind), input.data(), c.data(), Pool(1));
+        EXPECT_EQ(c[0], 0);
+        EXPECT_EQ(std::signbit(c[0]), kind == PoolingKind::Max);
+        EXPECT_EQ(std::isnan(c[1]), std::isnan(special)) << at;
+        if (!std::isnan(special))
+          EXPECT_EQ(std::signbit(c[1]), kind == PoolingKind::Min) << at;
+      }
+}
+
 TEST_P(PoolingTest, PlanarNotANumberAndSignedZeros) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   for (bool isDown : {false, true})

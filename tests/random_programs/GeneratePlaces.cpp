@@ -95,6 +95,7 @@ void Generator::gridGather() {
   vectors.push_back(int64_t(map.size()));
   part.push_back(1);
   std::string parts, types;
+  const bool isScattered = random.chance(30); // Parts that go along everything: no grid.
   const auto withTwo = size_t(random.below(2 * int64_t(map.size()))); // The one that goes along what is left, too.
   for (size_t i = 0; i < map.size(); ++i) {
     const int64_t b = random.chance(85) ? along[i] : along[0];
@@ -103,6 +104,11 @@ void Generator::gridGather() {
       wide = hidden("stablehlo.iota dim = " + std::to_string(b) + " : " + typeText("i32", part), "i32", part, true);
     } else if (random.chance(15)) {
       wide = hidden("stablehlo.constant dense<" + std::to_string(random.between(-1, 4)) + "> : " + typeText("i32", part), "i32", part, true);
+    } else if (isScattered) {
+      Val vector = like("i32", batch);
+      if (!vector.isExact)
+        return;
+      wide = hidden("stablehlo.reshape " + vector.name + " : (" + typeOf(vector) + ") -> " + typeText("i32", part), "i32", part, true);
     } else {
       Shape dims = {b}, sizes = {batch[size_t(b)]};
       if (i == withTwo) {
@@ -139,6 +145,19 @@ void Generator::gridGather() {
   }
   if (count(to) > 5000)
     return;
+  if (random.chance(30)) {
+    Val update = like(a.type, to);
+    std::string op = a.type == "i1" ? "or" : random.pick<std::string>({"add", "maximum"}), element = typeText(a.type, {});
+    const bool isSum = isFloat(a.type) && op == "add";
+    if (isSum)
+      update = tamed(update);
+    add("\"stablehlo.scatter\"(" + a.name + ", " + places.name + ", " + update.name + ") <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = " + list(offsets) +
+            ", inserted_window_dims = " + list(collapsed) + ", scatter_dims_to_operand_dims = " + list(map) + ", index_vector_dim = " + std::to_string(batch.size()) +
+            ">}> ({\n  ^bb0(%x: " + element + ", %y: " + element + "):\n    %z = stablehlo." + op + " %x, %y : " + element + "\n    stablehlo.return %z : " + element +
+            "\n  }) : (" + typeOf(a) + ", " + typeOf(places) + ", " + typeOf(update) + ") -> " + typeOf(a),
+        a.type, a.shape, a.isExact && update.isExact && !isSum);
+    return;
+  }
   add("\"stablehlo.gather\"(" + a.name + ", " + places.name + ") <{dimension_numbers = #stablehlo.gather<offset_dims = " + list(offsets) + ", collapsed_slice_dims = " + list(collapsed) +
           ", start_index_map = " + list(map) + ", index_vector_dim = " + std::to_string(batch.size()) + ">, slice_sizes = " + array(slice) + "}> : (" + typeOf(a) + ", " + typeOf(places) + ") -> " + typeText(a.type, to),
       a.type, to, a.isExact);
@@ -245,8 +264,9 @@ void Generator::anyWindow() {
   Shape window, strides, wide, apart, to;
   std::string pads;
   for (size_t i = 0; i < a.shape.size(); ++i) {
-    window.push_back(random.chance(40) ? 1 : random.between(1, 3));
-    strides.push_back(random.pick<int64_t>({1, 1, 2}));
+    const bool isWide = a.shape[i] > 8 && random.chance(30); // Windows that lie far apart.
+    window.push_back(isWide ? random.between(4, 20) : random.chance(40) ? 1 : random.between(1, 3));
+    strides.push_back(isWide ? random.between(1, 9) : random.pick<int64_t>({1, 1, 2}));
     wide.push_back(random.pick<int64_t>({1, 1, 1, 1, 2}));
     apart.push_back(random.pick<int64_t>({1, 1, 1, 1, 2}));
     int64_t low = random.pick<int64_t>({0, 0, 1, 2, -1}), high = random.pick<int64_t>({0, 0, 1});

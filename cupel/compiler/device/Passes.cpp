@@ -84,6 +84,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createSeparateGathers());
   manager.addPass(tir::createWidenWindows());
   manager.addPass(tir::createSinkGathers());
+  manager.addPass(tir::createJoinPlaces());
   manager.addPass(tir::createGathersAsMoves());
   manager.addPass(tir::createFoldConstants({/*evaluate=*/true, /*joinsVectors=*/true}));
   manager.addPass(tir::createNameFusions({pipeline.without}));

@@ -100,6 +100,13 @@ def SinkGathers : TensorPass<"sink-gathers"> {
     of the image.
   }];
 }
+def JoinPlaces : TensorPass<"join-places"> {
+  let summary = "Point into neighbouring dimensions of gathers and scatters as into one";
+  let description = [{
+    Parts of index vectors become one number that is computed with what it follows from. Of gathers it is held inside, of scatters it is -1 where a
+    part is outside. Parts that count along the batch stay, and those of dimensions with one place go.
+  }];
+}
 def GathersAsMoves : TensorPass<"gathers-as-moves"> {
   let summary = "Make slices, reversals and broadcasts of gathers whose places are known, and batches of parts of indices that only count";
   let description = [{

@@ -190,50 +190,51 @@ private:
     return {};
   }
 
+  /// Some places are found, which stay near, and are looked up in some planes.
   Status runByPlanes(std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const {
-    AlignedMemory memory(count * int64_t(sizeof(int64_t)));
-    auto *places = static_cast<int64_t *>(memory.get());
-    if (!places)
-      return Error{ErrorCode::OutOfMemory, "there is no memory to gather with"};
-    constexpr double kNanosecondsPerPlace = 2, kNanosecondsPerElement = 0.5;
-    constexpr int64_t kPlacesAtOnce = 1 << 12;
-    kernelPool().parallelFor((count + kPlacesAtOnce - 1) / kPlacesAtOnce, kNanosecondsPerPlace * double(kPlacesAtOnce), [&](int64_t part) {
+    constexpr double kNanosecondsPerPlace = 1.5, kNanosecondsPerElement = 0.5;
+    constexpr int64_t kPlacesAtOnce = 2048, kElementsAtOnce = 1 << 16;
+    int64_t boxElements = box.bytes() / element, outer = count / planeCount, many = std::min(planeCount, kPlacesAtOnce);
+    int64_t pieces = (planeCount + many - 1) / many, atOnce = std::min(boxElements, (kElementsAtOnce + many - 1) / many);
+    int64_t groups = (boxElements + atOnce - 1) / atOnce;
+    double one = double(many) * (kNanosecondsPerPlace + kNanosecondsPerElement * double(atOnce));
+    kernelPool().parallelFor(outer * pieces * groups, one, [&](int64_t unit) {
+      int64_t places[kPlacesAtOnce], inPlane = unit % pieces * many, first = unit / pieces / groups * planeCount + inPlane;
+      int64_t group = unit / pieces % groups, found = std::min(many, planeCount - inPlane);
       const std::byte *at = reads[indices];
-      int64_t begin = part * kPlacesAtOnce, end = std::min(count, (part + 1) * kPlacesAtOnce);
       if (index.isSigned() && index.width() == 8)
-        findPlaces([at](int64_t number) { return reinterpret_cast<const int64_t *>(at)[number]; },
-                   reads[operand], writes[0], begin, end, places);
+        findPlaces([at](int64_t number) { return reinterpret_cast<const int64_t *>(at)[number]; }, reads[operand], writes[0], first, first + found, places);
+      else if (index.isSigned() && index.width() == 4)
+        findPlaces([at](int64_t number) { return int64_t{reinterpret_cast<const int32_t *>(at)[number]}; }, reads[operand], writes[0], first,
+                   first + found, places);
       else
-        findPlaces([at, this](int64_t number) { return index.read(at, number); }, reads[operand],
-                   writes[0], begin, end, places);
-    });
-    int64_t boxElements = box.bytes() / element, planes = count / planeCount * boxElements;
-    double one = 5 + double(planeCount) * kNanosecondsPerElement;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
-    kernelPool().parallelFor((planes + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
-      for (int64_t plane = part * perPart; plane < std::min(planes, (part + 1) * perPart); ++plane) {
-        int64_t outer = plane / boxElements * planeCount, inBox = plane % boxElements, vector = 0;
-        SmallVector<int64_t, 4> place(batches.size());
-        const std::byte *ignored = reads[operand], *source = reads[operand];
-        std::byte *target = writes[0];
-        enter(outer, place, vector, ignored, target);
+        findPlaces([at, this](int64_t number) { return index.read(at, number); }, reads[operand], writes[0], first, first + found, places);
+      SmallVector<int64_t, 4> place(batches.size());
+      int64_t vector = 0;
+      const std::byte *ignored = reads[operand];
+      std::byte *result = writes[0];
+      enter(first, place, vector, ignored, result);
+      for (int64_t number = group * atOnce; number < std::min(boxElements, (group + 1) * atOnce); ++number) {
+        const std::byte *source = reads[operand];
+        std::byte *target = result;
+        int64_t inBox = number;
         for (const BoxDimension &one : llvm::reverse(boxDimensions)) {
           source += inBox % one.size * one.from;
           target += inBox % one.size * one.to;
           inBox /= one.size;
         }
         switch (element) {
-        case 1: pickPlane<uint8_t>(source, places + outer, target); break;
-        case 2: pickPlane<uint16_t>(source, places + outer, target); break;
-        case 4: pickPlane<uint32_t>(source, places + outer, target); break;
-        default: pickPlane<uint64_t>(source, places + outer, target);
+        case 1: pickPlane<uint8_t>(source, places, found, target); break;
+        case 2: pickPlane<uint16_t>(source, places, found, target); break;
+        case 4: pickPlane<uint32_t>(source, places, found, target); break;
+        default: pickPlane<uint64_t>(source, places, found, target);
         }
       }
     });
     return {};
   }
   /// Where index vectors [begin, end) point to, in bytes from the first element: one stretch of the
-  /// inmost batch after the other.
+  /// inmost batch after the other. places[0] is that of `begin`.
   template <typename Read>
   void findPlaces(Read read, const std::byte *data, std::byte *result, int64_t begin, int64_t end,
                   int64_t *places) const {
@@ -247,7 +248,7 @@ private:
       int64_t first = from - data, many = std::min(end - i, inmost.size - place.back());
       auto walk = [&](auto placeOf) {
         for (int64_t k = 0, indexStep = inmost.index, fromStep = inmost.from; k < many; ++k)
-          places[i + k] = first + k * fromStep + placeOf(vector + k * indexStep);
+          places[i - begin + k] = first + k * fromStep + placeOf(vector + k * indexStep);
       };
       auto held = [read](int64_t vector, const Part &part) {
         return part.hold(read(vector + part.index)) * part.from;
@@ -277,9 +278,9 @@ private:
       i += many;
     }
   }
-  template <typename T> void pickPlane(const std::byte *source, const int64_t *places, std::byte *to) const {
+  template <typename T> static void pickPlane(const std::byte *source, const int64_t *places, int64_t many, std::byte *to) {
     T *target = reinterpret_cast<T *>(to);
-    for (int64_t i = 0, end = planeCount; i < end; ++i)
+    for (int64_t i = 0; i < many; ++i)
       target[i] = *reinterpret_cast<const T *>(source + places[i]);
   }
 

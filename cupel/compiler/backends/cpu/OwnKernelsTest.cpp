@@ -196,6 +196,12 @@ TEST(OwnKernelsTest, PlanesOfPlaces) {
                       "start_index_map = [0, 2, 3], index_vector_dim = 3>, slice_sizes = array<i64: 1, 5, 1, 1>}> : (" +
                       x + ", " + at + ") -> " + y + "\n  return %0 : " + y + "\n}\n");
     }
+  // More places than are found at once, in more planes than they are looked up in at once.
+  expectOwnKernel(R"(func.func @main(%x: tensor<40x9x7xf32>, %i: tensor<2x60x51x2xi32>) -> tensor<2x40x60x51xf32> {
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [1, 2], start_index_map = [1, 2], index_vector_dim = 3>, slice_sizes = array<i64: 40, 1, 1>}> : (tensor<40x9x7xf32>, tensor<2x60x51x2xi32>) -> tensor<2x40x60x51xf32>
+  return %0 : tensor<2x40x60x51xf32>
+}
+)");
   for (std::string combine : {"add", "maximum"})
     for (std::string i : {"i32", "i64"}) {
       std::string x = "tensor<2x5x9x7xf32>", at = "tensor<4x6x2x" + i + ">", u = "tensor<2x5x4x6xf32>";
@@ -206,6 +212,49 @@ TEST(OwnKernelsTest, PlanesOfPlaces) {
     stablehlo.return %r : tensor<f32>
   }) : ()" + x + ", " + at + ", " + u + ") -> " + x + "\n  return %0 : " + x + "\n}\n", true);
     }
+}
+
+/// Updates whose places are equally far apart, as those of patches that are added up: side by side, every second, down a column, all at one place,
+/// and some of them outside.
+TEST(OwnKernelsTest, PlanesOfPlacesInRuns) {
+  for (std::string places : {"[[0, 1]]", "[[0, 2]]", "[[1, 0]]", "[[0, 0]]", "[[0, -1]]"})
+    for (std::string combine : {"add", "maximum"})
+      expectOwnKernel("func.func @main(%x: tensor<5x9x37xf32>, %u: tensor<5x3x24xf32>) -> tensor<5x9x37xf32> {\n  %steps = stablehlo.constant dense<" + places + R"(> : tensor<1x2xi64>
+  %first = stablehlo.constant dense<[[1, 3], [0, 30], [8, 12]]> : tensor<3x2xi64>
+  %n = stablehlo.iota dim = 1 : tensor<3x24x2xi64>
+  %step = stablehlo.broadcast_in_dim %steps, dims = [0, 2] : (tensor<1x2xi64>) -> tensor<3x24x2xi64>
+  %begin = stablehlo.broadcast_in_dim %first, dims = [0, 2] : (tensor<3x2xi64>) -> tensor<3x24x2xi64>
+  %far = stablehlo.multiply %n, %step : tensor<3x24x2xi64>
+  %all = stablehlo.add %begin, %far : tensor<3x24x2xi64>
+  %0 = "stablehlo.scatter"(%x, %all, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1, 2], scatter_dims_to_operand_dims = [1, 2], index_vector_dim = 2>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.)" + combine + R"( %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<5x9x37xf32>, tensor<3x24x2xi64>, tensor<5x3x24xf32>) -> tensor<5x9x37xf32>
+  return %0 : tensor<5x9x37xf32>
+}
+)", true);
+}
+
+/// Places in two dimensions at once, of numbers that are nothing but given; many are outside. Gathers take the nearest inside, scatters nothing.
+TEST(OwnKernelsTest, PlacesInNeighbouringDimensions) {
+  for (std::string i : {"i32", "i64"}) {
+    std::string part = "tensor<4x6x1x" + i + ">", at = "tensor<4x6x3x" + i + ">";
+    std::string vectors = "  %all = stablehlo.concatenate %n, %y, %z, dim = 2 : (" + part + ", " + part + ", " + part + ") -> " + at + "\n";
+    for (std::string images : {"1", "2"}) {
+      std::string x = "tensor<" + images + "x5x3x4xf32>";
+      std::string signature = "func.func @main(%x: " + x + ", %n: " + part + ", %y: " + part + ", %z: " + part;
+      expectOwnKernel(signature + ") -> tensor<5x4x6xf32> {\n" + vectors +
+                      "  %0 = \"stablehlo.gather\"(%x, %all) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0, 2, 3], "
+                      "start_index_map = [0, 2, 3], index_vector_dim = 2>, slice_sizes = array<i64: 1, 5, 1, 1>}> : (" +
+                      x + ", " + at + ") -> tensor<5x4x6xf32>\n  return %0 : tensor<5x4x6xf32>\n}\n");
+      expectOwnKernel(signature + ", %u: tensor<5x4x6xf32>) -> " + x + " {\n" + vectors + R"(  %0 = "stablehlo.scatter"(%x, %all, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [0, 2, 3], scatter_dims_to_operand_dims = [0, 2, 3], index_vector_dim = 2>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : ()" + x + ", " + at + ", tensor<5x4x6xf32>) -> " + x + "\n  return %0 : " + x + "\n}\n", true);
+    }
+  }
 }
 
 /// As an importer writes them that knows no other places than index vectors of all dimensions, computed for every channel.

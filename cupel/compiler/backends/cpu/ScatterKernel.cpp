@@ -93,7 +93,7 @@ class ScatterKernel final : public Kernel {
 public:
   /// `line`: for indices as they are here, or null.
   ScatterKernel(stablehlo::ScatterOp op, RowFunction row, LineFunction line, PlaneFunction plane, int64_t element)
-      : row(row), line(line), plane(plane), index(op.getScatterIndices().getType()),
+      : row(row), line(line), plane(plane), element(element), index(op.getScatterIndices().getType()),
         skipsWindows(op->hasAttr(reference::kWholeWindowsAttr)),
         input(cast<BlockArgument>(op.getInputs()[0]).getArgNumber()),
         indices(cast<BlockArgument>(op.getScatterIndices()).getArgNumber()),
@@ -293,12 +293,43 @@ private:
     auto *places = static_cast<int64_t *>(memory.get());
     if (!places)
       return Error{ErrorCode::OutOfMemory, "there is no memory to scatter with"};
+    constexpr double kNanosecondsPerPlace = 3, kNanosecondsPerElement = 1, kNanosecondsPerRun = 6;
+    constexpr int64_t kPlacesAtOnce = 1 << 12;
+    kernelPool().parallelFor((count + kPlacesAtOnce - 1) / kPlacesAtOnce, kNanosecondsPerPlace * double(kPlacesAtOnce), [&](int64_t part) {
+      findPlaces(reads[indices], part * kPlacesAtOnce, std::min(count, (part + 1) * kPlacesAtOnce), places);
+    });
+    std::vector<Run> runs = runsOf(places);
+    double nanoseconds = runs.empty() ? kNanosecondsPerElement * double(count)
+                                      : kNanosecondsPerRun * double(runs.size()) + kNanosecondsPerElement / 4 * double(count);
+    kernelPool().parallelFor(planes, nanoseconds, [&](int64_t number) {
+      if (!context.process.run.stopped())
+        return;
+      std::byte *target = to;
+      const std::byte *source = reads[updates];
+      for (const Dimension &one : llvm::reverse(dimensions)) {
+        target += number % one.window * one.to;
+        source += number % one.window * one.from;
+        number /= one.window;
+      }
+      if (runs.empty())
+        return plane(target, places, source, count);
+      for (const Run &run : runs)
+        row(target + run.to, run.step, source + run.first * element, element, run.count);
+    });
+    return context.process.run.stopped();
+  }
+  /// Where updates [begin, end) go, in bytes from the first element; -1: nowhere.
+  void findPlaces(const std::byte *at, int64_t begin, int64_t end, int64_t *places) const {
     SmallVector<int64_t, 4> place(batches.size());
-    int64_t vector = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    int64_t vector = 0, number = begin;
+    for (size_t b = batches.size(); b-- > 0; number /= batches[b].size) {
+      place[b] = number % batches[b].size;
+      vector += place[b] * batches[b].index;
+    }
+    for (int64_t i = begin; i < end; ++i) {
       places[i] = 0;
       for (const Dimension &one : dimensions) {
-        int64_t start = one.index >= 0 ? index.read(reads[indices], vector + one.index) : 0;
+        int64_t start = one.index >= 0 ? index.read(at, vector + one.index) : 0;
         if (start < 0 || start >= one.size) {
           places[i] = -1;
           break;
@@ -313,20 +344,33 @@ private:
         place[b] = 0;
       }
     }
-    constexpr double kNanosecondsPerElement = 1;
-    kernelPool().parallelFor(planes, kNanosecondsPerElement * double(count), [&](int64_t number) {
-      if (!context.process.run.stopped())
-        return;
-      std::byte *target = to;
-      const std::byte *source = reads[updates];
-      for (const Dimension &one : llvm::reverse(dimensions)) {
-        target += number % one.window * one.to;
-        source += number % one.window * one.from;
-        number /= one.window;
+  }
+
+  /// Updates one after the other whose places are equally far apart.
+  struct Run {
+    int64_t first, count, to, step; // The last two in bytes.
+  };
+  /// Nothing where runs are so short that each update by itself takes less.
+  std::vector<Run> runsOf(const int64_t *places) const {
+    constexpr int64_t kShortest = 8; // On average.
+    std::vector<Run> runs;
+    for (int64_t i = 0; i < count;) {
+      if (places[i] < 0) {
+        ++i;
+        continue;
       }
-      plane(target, places, source, count);
-    });
-    return context.process.run.stopped();
+      if (int64_t(runs.size()) * kShortest >= count)
+        return {};
+      Run run{i, 1, places[i], element};
+      if (i + 1 < count && places[i + 1] >= 0) {
+        run.step = places[i + 1] - places[i];
+        while (i + run.count < count && places[i + run.count] >= 0 && places[i + run.count] - places[i + run.count - 1] == run.step)
+          ++run.count;
+      }
+      runs.push_back(run);
+      i += run.count;
+    }
+    return runs;
   }
 
   /// Threads take stretches of a batch whose elements no other part of it meets; without one, it is one thread's work.
@@ -514,6 +558,7 @@ private:
   RowFunction row;
   LineFunction line;
   PlaneFunction plane;
+  int64_t element; // Bytes of one.
   IndexReader index;
   bool isByPlanes = false;
   int64_t planes = 1; // Elements of a window.
