@@ -210,7 +210,8 @@ private:
       answer["comparisons"].push_back(std::move(row));
     }
     answer["outcome"] = passed ? "passed" : "incorrect";
-    // There is no reference here that could feed pieces: who reads that it passed must know what that is worth.
+    // There is no reference here that could feed pieces: who reads that it passed must know what
+    // that is worth.
     if (passed && !tellLittle.empty())
       answer["warnings"].push_back(fmt::format(
           "rounding decides {}, and a wrong result may be within such limits: `cupel run` judges the "
