@@ -93,10 +93,9 @@ std::string lastLines(const std::string &output, size_t most = 6) {
   std::erase_if(all, saysNothing);
   std::vector<std::string> kept;
   auto keep = [&](const std::string &line) {
-    bool isThere = std::ranges::any_of(
-        kept, [&](const std::string &other) { return bare(other) == bare(line); });
-    if (!isThere && kept.size() < most)
-      kept.push_back(line);
+    std::string words(bare(line));
+    if (kept.size() < most && std::ranges::find(kept, words) == kept.end())
+      kept.push_back(std::move(words));
   };
   constexpr size_t kFarther = 4;
   const size_t first = all.size() - std::min(all.size(), kFarther * most);

@@ -236,7 +236,7 @@ TEST_F(Environments, WhatGitSaidStandsFirst) {
     GTEST_SKIP() << "needs git";
   Result<std::string> found = pythonFor(place, options);
   ASSERT_FALSE(found);
-  EXPECT_NE(found.message().find("failed with exit code 1:   fatal: '" + root +
+  EXPECT_NE(found.message().find("failed with exit code 1: fatal: '" + root +
                                  "/no_such_repository.git' does not appear to be a git repository"),
             std::string::npos)
       << found.message();
