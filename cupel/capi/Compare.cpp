@@ -4,6 +4,7 @@
 #include "cupel/capi/Tensors.h"
 #include "cupel/compare/Defaults.h"
 #include "cupel/compare/Noise.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/compare/Verdict.h"
 
 #include <limits>
@@ -41,7 +42,8 @@ double cupel_comparator_default(const char *name) {
       {"model_required_atol", compare::kDefaultModelAtol},
       {"allclose_rtol", compare::kDefaultAllcloseRtol},
       {"allclose_atol", compare::kDefaultAllcloseAtol},
-      {"captured_share", compare::kCapturedShare}};
+      {"captured_share", compare::kCapturedShare},
+      {"decided_by_rounding", compare::kDecided}};
   for (const auto &[known, value] : kDefaults)
     if (known == name)
       return value;

@@ -183,7 +183,7 @@ CupelNoise *cupel_noise_open(const char *precision, const char *code, size_t siz
 void cupel_noise_close(CupelNoise *noise) { delete noise; }
 
 int cupel_judge(const CupelTensor *actual, const CupelTensor *expected, CupelNoise *noise,
-                size_t output, char **sentence, char **error) {
+                size_t output, double *share, char **sentence, char **error) {
   Result<Tensor> a = capi::borrowed(*actual), e = capi::borrowed(*expected);
   if (!a || !e) {
     capi::failed(error, a ? e.message() : a.message());
@@ -208,6 +208,7 @@ int cupel_judge(const CupelTensor *actual, const CupelTensor *expected, CupelNoi
   }
   if (!verdict->note.empty())
     remark = "; " + verdict->note + remark;
+  *share = verdict->noise;
   *sentence = strdup((verdict->sentence + remark).c_str());
   return verdict->passed ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 #include "cupel/workload/Judge.h"
 
 #include "cupel/compare/Noise.h"
+#include "cupel/compare/Strict.h"
 #include "cupel/compare/Verdict.h"
 
 #include <algorithm>
@@ -20,6 +21,8 @@ static Judgement judgeByNoise(std::string what, const Tensor &actual, const Tens
   judgement.sentence = verdict ? verdict->sentence : verdict.message();
   if (verdict && !verdict->note.empty())
     judgement.sentence += "; " + verdict->note;
+  judgement.tellsLittle = judgement.passed && verdict->noise >= compare::kDecided &&
+                          verdict->statistics.different > 0;
   // Equal is equal, whatever the limits are.
   if (verdict && noise.samples.empty() && verdict->statistics.different > 0)
     judgement.sentence += fmt::format("; the workload has no noise stored: limits from the declared "

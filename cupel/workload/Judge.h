@@ -12,6 +12,8 @@ struct Judgement {
   std::string what;     ///< "result 0", "check 2 (file.mlir:7:3)".
   std::string sentence; ///< The verdict in one line.
   size_t device = 0;
+  /// It passed, and rounding decides it: a wrong result may well be within its limits.
+  bool tellsLittle = false;
 };
 
 using Tensors = std::vector<tensor::Tensor>;

@@ -74,7 +74,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(_Tensor), ctypes.c_size_t, ctypes.c_size_t, _ERROR],
     ),
     "cupel_noise_close": (None, [ctypes.c_void_p]),
-    "cupel_judge": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), ctypes.c_void_p, ctypes.c_size_t, _ERROR, _ERROR]),
+    "cupel_judge": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_double), _ERROR, _ERROR]),
     "cupel_judge_without_noise": (ctypes.c_int, [ctypes.POINTER(_Tensor), ctypes.POINTER(_Tensor), ctypes.c_char_p, _ERROR, _ERROR]),
     "cupel_torch_import": (ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _ERROR]),
     "cupel_module_text": (ctypes.c_void_p, [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), _ERROR]),
@@ -159,8 +159,17 @@ def compare(actual: Array, expected: Array, pcc: float | None = None, atol: floa
 
 
 def comparator_default(name: str) -> float:
-    """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number; `model_required_atol` is that of ModelTester."""
+    """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number; `model_required_atol` is that of ModelTester,
+    `decided_by_rounding` the noise of an output, as a share of its size, from which on a wrong one may pass."""
     return _library().cupel_comparator_default(name.encode())
+
+
+@dataclass(frozen=True)
+class RanOn:
+    """Where results came from: the device as `cupel run --device` takes it, and the options of its compiler."""
+
+    device: str
+    compile_options: Mapping[str, Any]
 
 
 class Noise:
@@ -172,8 +181,11 @@ class Noise:
 
     SAMPLES = 2
 
-    def __init__(self, precision: str = "f32", source: Callable[[], tuple[bytes, Iterable[Array]]] | None = None) -> None:
+    def __init__(self, precision: str = "f32", source: Callable[[], tuple[bytes, Iterable[Array]]] | None = None, ran_on: RanOn | None = None) -> None:
         self.precision = precision
+        self.ran_on = ran_on
+        self.decided: set[int] = set()
+        """Outputs that were judged right and that rounding decides: a wrong one may be within their limits."""
         self._source = source
         self._handle: int | None = None
         self._inputs: list[Array] = []
@@ -195,7 +207,25 @@ class Noise:
     def judge(self, actual: Array, expected: Array, output: int) -> tuple[bool, str]:
         """Whether the result is right by the strict rule (docs/reference/compare.md), and one sentence about it."""
         passed, sentence = _verdict("cupel_judge_without_noise", actual, expected, self.precision.encode())
-        return (passed, sentence) if passed else _verdict("cupel_judge", actual, expected, self._opened(), output)
+        if passed:
+            return passed, sentence
+        share = ctypes.c_double()
+        passed, sentence = _verdict("cupel_judge", actual, expected, self._opened(), output, ctypes.byref(share))
+        if passed and share.value >= comparator_default("decided_by_rounding"):
+            self.decided.add(output)
+        return passed, sentence
+
+    @property
+    def is_narrow(self) -> bool:
+        """The device declares that it computes in less than f32."""
+        return any(part not in ("f32", "f64") for part in self.precision.split("/"))
+
+    def program(self) -> tuple[bytes, list[Array]] | None:
+        """The program and its inputs; nothing where no single one says how the results round."""
+        if self._source is None:
+            return None
+        program, inputs = self._source()
+        return program, list(inputs)
 
 
 class Executable:
@@ -265,6 +295,26 @@ class Device:
         if not handle:
             raise failure.take("compiling")
         return Executable(self, handle)
+
+
+def named_device(plugin: str, options: Mapping[str, Any]) -> str:
+    """As `cupel run --device` takes it: `cupel?arch=n300`."""
+    return plugin + ("?" if options else "") + "&".join(f"{name}={spelled(value)}" for name, value in options.items())
+
+
+def spelled(value: Any) -> str:
+    """An option's value as a command line has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@functools.cache
+def _device(plugin: str, options: str) -> Device:
+    return Device(plugin, json.loads(options))
+
+
+def opened_device(plugin: str, options: Mapping[str, Any]) -> Device:
+    """One client a plugin and set of options, kept for the process."""
+    return _device(plugin, json.dumps(dict(options), sort_keys=True))
 
 
 class Module:

@@ -101,6 +101,16 @@ def test_a_broken_package_above_does_not_matter(zoo) -> None:
     assert import_class(root, root / "a/b/pytorch/loader.py").__name__ == "ModelLoader"
 
 
+def test_what_a_package_lacks_is_told_when_it_is_missed(zoo) -> None:
+    """The package's own import of its model fails, and its folder stays behind: the loader's import later told of that."""
+    root = zoo(a__b__jax__loader=LOADER.format(base="....") + "\n    def load_model(self):\n        from .src.model import Model\n        return Model()\n",
+               a__b__jax__src__model="import no_such_package\n")
+    write_package(root, "a/b/jax", "from .loader import ModelLoader\nfrom .src.model import Model\n")
+    loader = import_class(root, root / "a/b/jax/loader.py")()
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_package'"):
+        loader.load_model()
+
+
 def test_folders_with_any_name(zoo) -> None:
     root = zoo(placeholder="")
     file = root / "solar-10.7B/pytorch/loader.py"

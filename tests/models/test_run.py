@@ -7,9 +7,12 @@ import pathlib
 import subprocess
 import sys
 
+import numpy
 import pytest
 
 from cupel._files import command_path, plugin_path
+from cupel.worker.array_file import write_arrays
+from cupel.worker.workload_folder import Contents, save
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CNN, SPLIT, LSTM = "cnn/pytorch-small-single_device-inference", "cnn/pytorch-small-data_parallel-inference", "lstm/token_classification/pytorch-single_device-training"
@@ -97,6 +100,19 @@ def test_a_saved_model_is_judged_where_there_is_nothing_but_a_plugin(tmp_path: p
     runs = json.loads((tmp_path / "device.json").read_text())["runs"]
     assert done.returncode == 0 and [one["outcome"] for one in runs] == ["passed"] * graphs, done.stdout + done.stderr
     assert len(list((tmp_path / "out/saved").rglob("report.json"))) == graphs
+
+
+def test_what_rounding_decides_is_told_where_there_are_no_pieces(tmp_path: pathlib.Path) -> None:
+    """cupel-device has no reference that could feed pieces: that a pass tells little is a warning."""
+    x = numpy.linspace(1, 2, 8, dtype=numpy.float32)
+    program = b"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n  %y = stablehlo.add %x, %x : tensor<8xf32>\n  return %y : tensor<8xf32>\n}\n"
+    for name, noise, warned in (("decided", 0.5, True), ("told", 0.001, False)):
+        folder = tmp_path / name
+        save(folder, name, Contents(program, [[x]], [[x * 2 * (1 + noise / 2)]]), {}, {}, {})
+        for i, sign in ((1, 1), (2, -1)):
+            write_arrays(folder / f"noise-{i}.safetensors", {"0": x * 2 * (1 + noise / 2) * (1 + sign * noise)})
+        done = subprocess.run([command_path("cupel-device"), "run", plugin_path(), folder], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and ("warning: rounding decides result 0, and a wrong result may be within such limits" in done.stdout) == warned, done.stdout + done.stderr
 
 
 def test_options_of_the_run_and_of_the_configuration_reach_loader_and_device(tmp_path: pathlib.Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import multiprocessing
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +48,13 @@ SETS = {
     "warnings": (lambda: warnings.simplefilter("error"), lambda: list(warnings.filters)),
     "errors of numpy": (lambda: numpy.seterr(all="raise"), numpy.geterr),
     "a start method": (lambda: multiprocessing.set_start_method("spawn", force=True), lambda: multiprocessing.get_start_method(allow_none=True)),
+    "a priority": (lambda: os.nice(3), lambda: os.getpriority(os.PRIO_PROCESS, 0)),
+    "a temporary folder": (lambda: setattr(tempfile, "tempdir", "/nonexistent"), lambda: tempfile.tempdir),
+    "a timeout of sockets": (lambda: socket.setdefaulttimeout(0.001), socket.getdefaulttimeout),
+    "small stacks": (lambda: threading.stack_size(1 << 20), lambda: threading.stack_size()),
+    "a callback of the collection": (lambda: gc.callbacks.append(print), lambda: list(gc.callbacks)),
+    "a switch interval": (lambda: sys.setswitchinterval(50), sys.getswitchinterval),
+    "an end of the process": (lambda: faulthandler.dump_traceback_later(3600, exit=True), lambda: len(os.listdir("/proc/self/task"))),
     "closed output": (lambda: sys.stdout.close(), lambda: sys.stdout.closed),
     "denormals": (lambda: torch.set_flush_denormal(True), lambda: float(torch.full((1,), 1e-39) * 1.5)),
     "precision": (lambda: torch.set_float32_matmul_precision("medium"), torch.get_float32_matmul_precision),
@@ -123,6 +134,13 @@ LOADERS = {
     "6b_good": "pass",
     "7_takes_modules_away": "sys.modules['json'] = sys.modules['torch.export'] = None; sys.meta_path.clear()",
     "8_good": "import json",
+    "8a_opens_files": "sys.left = []; exec('try:\\n while True: sys.left.append(open(os.devnull))\\nexcept OSError: pass')",
+    "8b_good": "open(os.devnull).close()",
+    "8c_stays_in_a_mode": "self.mode = torch.inference_mode(); self.mode.__enter__()",
+    "8d_good": "assert not torch.is_inference_mode_enabled()",
+    "8e_raises_at_length": "raise ValueError('x' * (100 << 20))",
+    "8f_escapes": "os.fork() == 0 and (os.setsid(), os.fork() and os._exit(0), os.execv('/bin/sleep', ['sleep', '1000']))",
+    "8g_good": "pass",
 }
 
 
@@ -130,13 +148,14 @@ LOADERS = {
 def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
     folder = tmp_path_factory.mktemp("surroundings")
     zoo = make_zoo(folder / "tt_forge_models", {name: (BEFORE, build) for name, build in LOADERS.items()})
-    done = subprocess.run(command(folder, zoo), capture_output=True, text=True, check=False, timeout=600, env=os.environ | {"CUPEL_CACHE_DIR": str(folder / "cache")})
+    done = subprocess.run(command(folder, zoo), capture_output=True, text=True, check=False, timeout=600, env=os.environ | {"CUPEL_CACHE_DIR": str(folder / "cache")},
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)))  # Soon used up, wherever this runs.
     tests = {test["model_path"].split("/")[0]: test for test in records(folder)}
     assert len(tests) == len(LOADERS), done.stdout + done.stderr
     return tests
 
 
-@pytest.mark.parametrize("name", [name for name in LOADERS if "good" in name or "closes" in name or "alarm" in name or "thread" in name])
+@pytest.mark.parametrize("name", [name for name in LOADERS if "good" in name or "closes" in name or "alarm" in name or "thread" in name or "escapes" in name])
 def test_what_comes_next_meets_a_process_as_it_was(ran: dict[str, dict], name: str) -> None:
     assert ran[name]["outcome"] == "passed", ran[name]
 
@@ -144,7 +163,15 @@ def test_what_comes_next_meets_a_process_as_it_was(ran: dict[str, dict], name: s
 def test_what_cannot_be_put_back_is_told_of_who_did_it(ran: dict[str, dict]) -> None:
     assert ran["5_leaves_a_thread"]["notes"]["replaced"].startswith("thread ")
     assert "sys.modules['json']" in ran["7_takes_modules_away"]["notes"]["replaced"]
+    assert "files: the worker began anew" in ran["8a_opens_files"]["notes"]["left open"] and ran["8a_opens_files"]["reasons"][0]["name"] == "TOO_MANY_OPEN_FILES"
+    assert ran["8c_stays_in_a_mode"]["notes"]["replaced"].startswith("torch"), "it is in a mode, or does not compute any more"
+    assert "left running" in ran["8f_escapes"]["notes"]["left_running"]
     assert not [name for name, test in ran.items() if "good" in name and "replaced" in test["notes"]]
+
+
+def test_long_words_are_cut(ran: dict[str, dict]) -> None:
+    test = ran["8e_raises_at_length"]
+    assert (test["outcome"], test["last_stage"]) == ("failed", "load") and len(test["message"]) < 2000 and len(test["output"]) < 1 << 20, len(test["output"])
 
 
 def test_what_is_printed_goes_where_it_went(ran: dict[str, dict]) -> None:

@@ -229,6 +229,17 @@ def a_plugin_that_lies_gets_no_tests(place: Place) -> None:
 
 
 @check
+def an_option_that_a_plugin_does_not_know_is_no_fault_of_the_device(place: Place) -> None:
+    """Somebody else's plugin, as far as the runner knows: its compiler refuses what it does not know, and is well without it."""
+    place.program("pass.mlir", PASSING)
+    result, tests = report(place, place.programs, "--device", plugin("planter_plugin.so"), "--option", "nonsense=1")
+    test = next(iter(tests.values()))
+    expect(result.returncode == 1 and test.get("outcome") == "not run", test)
+    expect("only with the options of this run (nonsense=1): PJRT_Client_Compile: INVALID_ARGUMENT: No such compile option: 'nonsense'" in test["message"], test)
+    expect(test["reasons"][0]["name"] == "OPTION_REFUSED", test)
+
+
+@check
 def programs_run_on_our_plugin(place: Place) -> None:
     plugin("pjrt_plugin_cupel.so")
     place.program("a_pass.mlir", PASSING)

@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unistd.h>
 
 using namespace cupel;
@@ -49,8 +51,9 @@ public:
       answer = {
           {"outcome", "failed"},
           {"failure", {{"class", "usage"}, {"message", fmt::format("cannot do '{}'", what)}}}};
-    if (plugin && !plugin->complaints().empty())
-      answer["warnings"] = plugin->complaints();
+    if (plugin)
+      for (const std::string &complaint : plugin->complaints())
+        answer["warnings"].push_back(complaint);
     // After a missed deadline nothing of the plugin can be trusted: ask to be replaced.
     if (plugin && plugin->isGivenUp())
       answer["lost"] = true;
@@ -194,8 +197,11 @@ private:
     if (!workload.isJudged())
       return;
     bool passed = true;
+    std::set<std::string> tellLittle;
     for (const Judgement &judgement : judge(workload, report.results)) {
       passed = passed && judgement.passed;
+      if (judgement.tellsLittle)
+        tellLittle.insert(judgement.what);
       ordered_json row = {{"what", judgement.what},
                           {"passed", judgement.passed},
                           {"sentence", judgement.sentence}};
@@ -204,6 +210,13 @@ private:
       answer["comparisons"].push_back(std::move(row));
     }
     answer["outcome"] = passed ? "passed" : "incorrect";
+    // There is no reference here that could feed pieces: who reads that it passed must know what
+    // that is worth.
+    if (passed && !tellLittle.empty())
+      answer["warnings"].push_back(fmt::format(
+          "rounding decides {}, and a wrong result may be within such limits: `cupel run` judges the "
+          "program of the workload by pieces",
+          fmt::join(tellLittle, ", ")));
   }
 
   std::string path;

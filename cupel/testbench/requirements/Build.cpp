@@ -64,28 +64,49 @@ std::vector<std::string> lines(std::string_view text) {
   return list;
 }
 
+/// A line without what pip puts in front of the lines of others.
+std::string_view bare(std::string_view line) {
+  return line.substr(std::min(line.find_first_not_of(" \t|"), line.size()));
+}
+
 /// Whether a line of pip, or of what it runs, says what went wrong.
 bool saysWhy(const std::string &line) {
-  size_t begin = std::min(line.find_first_not_of(" \t|"), line.size());
-  std::string_view words = std::string_view(line).substr(begin);
+  std::string_view words = bare(line);
   return words.starts_with("ERROR:") || words.starts_with("error:") || words.starts_with("fatal:");
 }
 
+/// Whether a line is progress, advice, or pip's word that somebody else has said what went wrong.
+bool saysNothing(const std::string &line) {
+  std::string_view words = bare(line);
+  return words.starts_with("[notice]") ||
+         words.find("WARNING: Running pip as") != std::string_view::npos ||
+         words == "error: subprocess-exited-with-error" ||
+         words.starts_with("note: This error originates from a subprocess") ||
+         words.ends_with("See above for output.");
+}
+
 /// The last lines in one, those that say what went wrong before the others: reports cut long texts.
+/// What git or a compiler said stands before all that pip has to say of it, and is looked for
+/// farther up.
 std::string lastLines(const std::string &output, size_t most = 6) {
   std::vector<std::string> all = lines(output);
-  // Progress is no news, and neither is advice on pip's own version.
-  std::erase_if(all, [](const std::string &line) {
-    return line.starts_with("[notice]") ||
-           line.find("WARNING: Running pip as") != std::string::npos;
-  });
-  if (all.size() > most)
-    all.erase(all.begin(), all.end() - ptrdiff_t(most));
+  std::erase_if(all, saysNothing);
+  std::vector<std::string> kept;
+  auto keep = [&](const std::string &line) {
+    std::string words(bare(line));
+    if (kept.size() < most && std::ranges::find(kept, words) == kept.end())
+      kept.push_back(std::move(words));
+  };
+  constexpr size_t kFarther = 4;
+  const size_t first = all.size() - std::min(all.size(), kFarther * most);
+  for (size_t i = first; i < all.size(); ++i)
+    if (saysWhy(all[i]))
+      keep(all[i]);
+  for (size_t i = all.size() - std::min(all.size(), most); i < all.size(); ++i)
+    keep(all[i]);
   std::string text;
-  for (bool why : {true, false})
-    for (const std::string &line : all)
-      if (saysWhy(line) == why)
-        text += (text.empty() ? "" : " | ") + line;
+  for (const std::string &line : kept)
+    text += (text.empty() ? "" : " | ") + line;
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;

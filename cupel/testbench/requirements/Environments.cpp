@@ -236,17 +236,18 @@ Result<std::string> pythonFor(const std::string &loaderFolder, const Environment
           .substr(0, 32);
   std::string path = cache / key;
   std::lock_guard guard(held().mutex);
+  // What failed is shared by all loaders that ask for the same; each is told of its own folder.
+  const std::string where = "requirements: " + (*requirements)->folder + ": ";
   if (auto failed = held().failures.find(path); failed != held().failures.end())
-    return Error{failed->second};
+    return Error{where + failed->second};
   if (held().locks.contains(path))
     return path + "/bin/python";
   mentionSystemPackages(**requirements, options);
   Result<std::string> python = makeOrFind(**requirements, *base, options, path);
   if (python)
     return python;
-  std::string message = "requirements: " + (*requirements)->folder + ": " + python.message();
-  held().failures[path] = message;
-  return Error{message};
+  held().failures[path] = python.message();
+  return Error{where + python.message()};
 }
 
 Result<std::vector<CachedEnvironment>> listEnvironments(const std::string &cacheFolder) {

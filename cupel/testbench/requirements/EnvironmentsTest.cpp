@@ -217,6 +217,33 @@ TEST_F(Environments, HidesWhatIsToBeUninstalledFirst) {
   EXPECT_EQ(digest(root + "/base"), before);
 }
 
+TEST_F(Environments, EachLoaderIsToldOfItsOwnFolder) {
+  const std::string asks = "no_such_package==8\n";
+  for (const char *name : {"asks_first", "asks_again"}) {
+    std::string place = loader(name, {{"requirements.txt", asks}});
+    Result<std::string> found = pythonFor(place, options);
+    ASSERT_FALSE(found);
+    EXPECT_TRUE(found.message().starts_with("requirements: " + place + ": pip install"))
+        << found.message();
+  }
+}
+
+TEST_F(Environments, WhatGitSaidStandsFirst) {
+  std::string place = loader(
+      "cloned", {{"requirements.txt", "git+file://" + root + "/no_such_repository.git@abc\n"}});
+  if (Result<CommandOutput> git = runCommand({"git", "--version"}, std::chrono::seconds(60));
+      !git || git->exitCode != 0)
+    GTEST_SKIP() << "needs git";
+  Result<std::string> found = pythonFor(place, options);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.message().find("failed with exit code 1: fatal: '" + root +
+                                 "/no_such_repository.git' does not appear to be a git repository"),
+            std::string::npos)
+      << found.message();
+  EXPECT_EQ(found.message().find("subprocess"), std::string::npos) << found.message();
+  EXPECT_EQ(found.message().find("See above"), std::string::npos) << found.message();
+}
+
 TEST_F(Environments, AFailingInstallIsAnErrorWithPipsLastLines) {
   std::string place = loader("broken", {{"requirements.txt", "no_such_package==9\n"}});
   Result<std::string> found = pythonFor(place, options);

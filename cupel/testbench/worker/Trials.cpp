@@ -2,7 +2,9 @@
 
 #include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
+#include "cupel/pjrt/host/CompileOptions.h"
 #include "cupel/runtime/DeclaredPrecision.h"
+#include "cupel/runtime/DeviceName.h"
 #include "cupel/tensor/KeptBlocks.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
@@ -641,6 +643,26 @@ Tensor floats(std::initializer_list<float> values) {
 
 } // namespace
 
+/// What a check of health says of a device that works without the options of this run.
+static constexpr const char *kOptionsRefused = "only with the options of this run";
+
+/// The device without the options that this run gives to its compiler, and these; nothing where it
+/// has none.
+static std::optional<std::pair<std::string, std::string>> withoutOptions(std::string_view device) {
+  runtime::DeviceName named = runtime::DeviceName::parse(device);
+  std::string options;
+  std::erase_if(named.options, [&](std::string_view option) {
+    if (!option.starts_with(pjrt::kCompilePrefix))
+      return false;
+    option.remove_prefix(pjrt::kCompilePrefix.size());
+    options += (options.empty() ? "" : ", ") + std::string(option);
+    return true;
+  });
+  if (options.empty())
+    return {};
+  return std::pair(named.str(), options);
+}
+
 TestRecord Trials::checkHealth(const Request &request, Progress &progress, ProgramReader &reader) {
   TestRecord record;
   record.outcome = Outcome::Passed;
@@ -659,6 +681,11 @@ TestRecord Trials::checkHealth(const Request &request, Progress &progress, Progr
   auto executable = (*device)->compile((*read)->program, budget);
   if (!executable) {
     fail(record, executable.error());
+    // A device that is well and does not know an option is no bad device.
+    if (auto plain = withoutOptions(request.device))
+      if (Result<Device *> other = this->device(plain->first);
+          other && (*other)->compile((*read)->program, budget))
+        record.message = fmt::format("{} ({}): {}", kOptionsRefused, plain->second, record.message);
     return record;
   }
   progress.enter(Stage::Execute);

@@ -31,7 +31,7 @@ def _defaults(backend: str | int | None) -> dict[str, str | int]:
     return {name: value for name, value in _DEFAULTS.items() if backend == _REFERENCE or name != "accumulate"}
 
 
-def _options() -> dict[str, str | int]:
+def client_options() -> dict[str, str | int]:
     """Client options from the environment; `jax_pjrt_client_create_options` is merged over them by JAX."""
     options = _defaults(os.environ.get("CUPEL_BACKEND"))
     for name in _DEFAULTS:
@@ -92,7 +92,7 @@ def initialize(options: dict[str, str | int] | None = None) -> None:
         return
     _is_registered = True
     _add_cpu()
-    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=_options if options is None else _defaults(options.get("backend", os.environ.get("CUPEL_BACKEND"))) | options)
+    xla_bridge.register_plugin(PLATFORM, priority=_PRIORITY, library_path=path, options=client_options if options is None else _defaults(options.get("backend", os.environ.get("CUPEL_BACKEND"))) | options)
     # A mistake in an option (CUPEL_ARCH) is told to who asks for the platform; users of the CPU go on.
     registrations = xla_bridge._backend_factories
     registrations[PLATFORM] = dataclasses.replace(registrations[PLATFORM], fail_quietly=True)

@@ -23,6 +23,7 @@ from cupel.testing.frameworks import Framework as Framework
 from cupel.testing.model_tester import ModelTester as ModelTester
 from cupel.testing.model_tester import NotAsserted as NotAsserted
 from cupel.testing.model_tester import OnnxModelTester as OnnxModelTester
+from cupel.testing.pieces import NotJudgedByPieces as NotJudgedByPieces
 from cupel.testing.testers import run_graph_test as run_graph_test
 from cupel.testing.testers import run_graph_test_with_random_inputs as run_graph_test_with_random_inputs
 from cupel.testing.testers import run_op_test as run_op_test

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cupel._native import Array, Noise, comparator_default, compare
+from cupel.testing.arguments import correlation, difference, flag
+from cupel.testing.pieces import complaint
 
 
 def _default(name: str) -> Any:
@@ -78,6 +80,12 @@ class Policy:
     device: str = "cupel"
     """Where model testers run: our own plugin, or a vendor's .so; options of its client behind a question mark."""
 
+    def device_options(self) -> dict[str, Any]:
+        """The plugin, and what its client is created with, as options of torch.compile's backend."""
+        plugin, _, options = self.device.partition("?")
+        client = dict(one.partition("=")[::2] for one in options.split("&") if one)
+        return {"device": plugin, "client_options": {name: int(value) if value.isdigit() else value for name, value in client.items()}}
+
     def precision_with(self, options: Mapping[str, Any]) -> str:
         """What the device computes in if its compiler is given these options: ours multiplies in bf16 where `precision` asks for it."""
         asks = str(options.get("precision", "")) in ("bf16", "bf16/f32") or "precision=bf16" in self.device
@@ -114,7 +122,26 @@ class Comparison:
         return self.passed and not self.strict_passed
 
 
+def checked(config: ComparisonConfig | None) -> ComparisonConfig | None:
+    """The configuration, where every part of it is one that can be gone by."""
+    if config is None:
+        return None
+    if not isinstance(config, ComparisonConfig):
+        raise ValueError(f"comparison_config is a ComparisonConfig, not {config!r}")
+    for name, kind in (("equal", EqualConfig), ("pcc", PccConfig), ("atol", AtolConfig), ("allclose", AllcloseConfig)):
+        part = getattr(config, name)
+        if not isinstance(part, kind):
+            raise ValueError(f"ComparisonConfig.{name} is a {kind.__name__}, not {part!r}")
+        flag(f"{kind.__name__}.enabled", part.enabled)
+    correlation("PccConfig.required_pcc", config.pcc.required_pcc)
+    difference("AtolConfig.required_atol", config.atol.required_atol)
+    difference("AllcloseConfig.rtol", config.allclose.rtol)
+    difference("AllcloseConfig.atol", config.allclose.atol)
+    return config
+
+
 def _bounds(config: ComparisonConfig) -> list[dict[str, float]]:
+    checked(config)
     bounds: list[dict[str, float]] = []
     if config.equal.enabled:
         bounds.append({})
@@ -151,7 +178,16 @@ def judge(actual: Sequence[Array], expected: Sequence[Array], config: Comparison
         passed = all(held for held, _ in verdicts)
         words = "; ".join(sentence for held, sentence in verdicts if held == passed)
         found.append(Comparison(i, passed, rule, words, strict_passed, strict_sentence))
-    return found
+    return found if config or not all(one.passed for one in found) else _by_pieces(found, noise)
+
+
+def _by_pieces(found: list[Comparison], noise: Noise) -> list[Comparison]:
+    """What was found of results that are right as a whole, after pieces were asked where the whole tells too little."""
+    wrong = complaint(noise)
+    if not wrong:
+        return found
+    told = noise.decided or {one.output for one in found}
+    return [replace(one, passed=False, sentence=wrong, strict_passed=False, strict_sentence=wrong) if one.output in told else one for one in found]
 
 
 def check(actual: Sequence[Array], expected: Sequence[Array], config: ComparisonConfig | None = None, noise: Noise | None = None) -> list[Comparison]:

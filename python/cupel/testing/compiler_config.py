@@ -5,11 +5,15 @@ What has no meaning on a PJRT device is taken and named as ignored; nothing is s
 
 from __future__ import annotations
 
+import difflib
 import os
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any
+
+from cupel.testing.arguments import flag, member, number
 
 
 class CompileDepth(Enum):
@@ -48,8 +52,43 @@ def _ignored(default: Any, why: str) -> Any:
 _IGNORED_VARIABLES = {
     "TT_TORCH_FORCE_EXPERIMENTAL_BACKEND": "there is one backend", "TT_TORCH_FORCE_LEGACY_BACKEND": "there is one backend",
     "TT_TORCH_DISABLE_MODEL_REQS": "testers run in the interpreter that pytest runs in", "TT_TORCH_VERBOSE_MEMORY_TRACKER": "no memory is tracked"}
+# Those that switch a setting on by a whole number, and all others that are read.
+_FLAG_VARIABLES = {
+    "TT_TORCH_VERIFY_OP_BY_OP": "verify_op_by_op", "TT_TORCH_VERIFY_INTERMEDIATES": "enable_intermediate_verification", "TT_TORCH_CONSTEVAL": "enable_consteval",
+    "TT_TORCH_CONSTEVAL_PARAMETERS": "consteval_parameters", "TT_TORCH_OPTIMIZER": "enable_optimizer", "TT_TORCH_INLINE_PARAMETERS": "inline_parameters",
+    "TT_TORCH_SAVE_BINARY": "dump_binary"}
+_VARIABLES = ("TT_TORCH_COMPILE_DEPTH", "TT_TORCH_CHECK_ALL_OPS_EXECUTE", "TT_TORCH_IR_LOG_LEVEL", "TT_TORCH_SAVE_MLIR", *_FLAG_VARIABLES, *_IGNORED_VARIABLES)
 _OWN_COMPILER = "the device's compiler decides"
 _PLACEMENT = "where values lie is the plugin's"
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is a text, not {value!r}")
+    return value
+
+
+def _options(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{name} has options by their names, e.g. {{'optimization_level': 1}}, and is {value!r}")
+    return dict(value)
+
+
+def _dialects(name: str, value: Any) -> list[str] | None:
+    if value is None:
+        return None
+    if isinstance(value, str) or not all(isinstance(one, str) for one in value):
+        raise ValueError(f"{name} is a list of names, not {value!r}; there are {', '.join(DIALECTS)}")
+    if unknown := [one for one in value if one not in DIALECTS]:
+        raise ValueError(f"{name}: there is no {', '.join(unknown)}; there are {', '.join(DIALECTS)}")
+    return list(value)
+
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "compile_depth": lambda name, value: member(name, value, CompileDepth), "op_by_op_backend": lambda name, value: member(name, value, OpByOpBackend),
+    "verify_op_by_op": flag, "check_all_ops_execute": flag, "enable_intermediate_verification": flag, "dump_info": flag, "dump_debug": flag, "profile_ops": flag,
+    "single_op_timeout": lambda name, value: number(name, value, 0, is_open=True), "save_mlir_override": _dialects, "results_path": _text, "model_name": _text,
+    "model_group": _text, "output_mlir_dir": _text, "compile_options": _options}
 
 
 @dataclass
@@ -105,7 +144,7 @@ class CompilerConfig:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dataclass_fields__:
             warnings.warn(IgnoredSetting(f"CompilerConfig.{name} changes nothing: there is no such setting"), stacklevel=2)
-        super().__setattr__(name, value)
+        super().__setattr__(name, _CHECKS[name](f"CompilerConfig.{name}", value) if name in _CHECKS else value)
 
     def apply_environment_overrides(self) -> None:
         """TT_TORCH_* as tt-torch reads them: flags only switch on."""
@@ -113,9 +152,7 @@ class CompilerConfig:
             if depth not in CompileDepth.__members__:
                 raise ValueError(f"TT_TORCH_COMPILE_DEPTH={depth}: there are {', '.join(CompileDepth.__members__)}")
             self.compile_depth = CompileDepth[depth]
-        for variable, name in (("TT_TORCH_VERIFY_OP_BY_OP", "verify_op_by_op"), ("TT_TORCH_VERIFY_INTERMEDIATES", "enable_intermediate_verification"),
-                               ("TT_TORCH_CONSTEVAL", "enable_consteval"), ("TT_TORCH_CONSTEVAL_PARAMETERS", "consteval_parameters"),
-                               ("TT_TORCH_OPTIMIZER", "enable_optimizer"), ("TT_TORCH_INLINE_PARAMETERS", "inline_parameters"), ("TT_TORCH_SAVE_BINARY", "dump_binary")):
+        for variable, name in _FLAG_VARIABLES.items():
             value = os.environ.get(variable, "")
             if value and not value.lstrip("-").isdigit():
                 raise ValueError(f"{variable}={value}: an integer switches it on")
@@ -130,9 +167,6 @@ class CompilerConfig:
         self.dump_debug |= level == "DEBUG"
         if dialects := os.environ.get("TT_TORCH_SAVE_MLIR"):
             self.save_mlir_override = [one.strip() for one in dialects.split(",")]
-        unknown = [one for one in self.save_mlir_override or [] if one not in DIALECTS]
-        if unknown:
-            raise ValueError(f"save_mlir_override: there is no {', '.join(unknown)}; there are {', '.join(DIALECTS)}")
 
     def ignored(self) -> dict[str, str]:
         """Settings that differ from their defaults and change nothing, with the reason."""
@@ -145,6 +179,9 @@ class CompilerConfig:
         for name, why in _IGNORED_VARIABLES.items():
             if os.environ.get(name):
                 warnings.warn(IgnoredSetting(f"{name} changes nothing: {why}"), stacklevel=3)
+        for name in sorted(name for name in os.environ if name.startswith("TT_TORCH_") and name not in _VARIABLES):
+            near = difflib.get_close_matches(name, _VARIABLES, 1)
+            warnings.warn(IgnoredSetting(f"{name} changes nothing: there is no such variable" + (f"; did you mean {near[0]}?" if near else "")), stacklevel=3)
         if self.verify_op_by_op and self.compile_depth is not CompileDepth.EXECUTE_OP_BY_OP:
             warnings.warn(IgnoredSetting("CompilerConfig.verify_op_by_op is for the depth EXECUTE_OP_BY_OP alone"), stacklevel=3)
         if has_torch_operations and self.op_by_op_backend is OpByOpBackend.STABLEHLO and self.compile_depth not in (CompileDepth.COMPILE_OP_BY_OP, CompileDepth.EXECUTE_OP_BY_OP):

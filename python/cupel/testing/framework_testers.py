@@ -16,8 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cupel._native import Noise
+from cupel.testing.arguments import member
 from cupel.testing.artifacts import Artifacts
-from cupel.testing.comparison import POLICY, Comparison, ComparisonConfig, check
+from cupel.testing.comparison import POLICY, Comparison, ComparisonConfig, check, checked
+from cupel.testing.compiler_config import CompileDepth, CompilerConfig
 from cupel.testing.frameworks import JaxRunner
 
 
@@ -29,15 +31,27 @@ class RunMode(enum.Enum):
         return self.value
 
 
+def _options_of(compiler_config: Any) -> dict[str, Any]:
+    """The device compiler's own options: a mapping, or what a CompilerConfig has of them."""
+    if isinstance(compiler_config, CompilerConfig):
+        if compiler_config.compile_depth is not CompileDepth.EXECUTE:
+            raise ValueError(f"compile_depth {compiler_config.compile_depth.name} is ModelTester's: this tester executes")
+        compiler_config.warn_of_ignored()
+        return dict(compiler_config.compile_options)
+    if compiler_config is not None and not isinstance(compiler_config, Mapping):
+        raise ValueError(f"compiler_config has the compiler's options by name, e.g. {{'optimization_level': 1}}, and is {compiler_config!r}")
+    return dict(compiler_config or {})
+
+
 class FrameworkModelTester:
     """What testers of both frameworks have in common."""
 
     default_method = ""
 
     def __init__(self, comparison_config: ComparisonConfig | None = None, run_mode: RunMode = RunMode.INFERENCE, compiler_config: Mapping[str, Any] | None = None) -> None:
-        self._comparison_config = None if comparison_config == ComparisonConfig() else comparison_config
-        self._run_mode = run_mode
-        self._compiler_config = dict(compiler_config or {})
+        self._comparison_config = None if checked(comparison_config) == ComparisonConfig() else comparison_config
+        self._run_mode = member("run_mode", run_mode, RunMode)
+        self._compiler_config = _options_of(compiler_config)
         self._model = self._get_model()
 
     def _get_model(self) -> Any:
@@ -133,7 +147,7 @@ class JaxModelTester(FrameworkModelTester):
 
     def _run(self, artifacts: Artifacts | None) -> tuple[list[Any], list[Any], Noise]:
         forward, args, kwargs = self._forward()
-        ran = JaxRunner().run(self._wrap(forward), args, kwargs, artifacts.folder if artifacts else None)
+        ran = JaxRunner().run(self._wrap(forward), args, kwargs, artifacts.folder if artifacts else None, self._compiler_config)
         return ran.actual, ran.expected, ran.noise
 
 
@@ -167,9 +181,7 @@ class TorchModelTester(FrameworkModelTester):
         from cupel.worker.instructions import settle_once
 
         settle_once()
-        plugin, _, client = POLICY.device.partition("?")
-        options: dict[str, Any] = {"device": plugin, "compile_options": self._compiler_config}
-        options["client_options"] = {name: int(value) if value.isdigit() else value for name, _, value in (one.partition("=") for one in client.split("&") if one)}
+        options: dict[str, Any] = POLICY.device_options() | {"compile_options": self._compiler_config}
         if artifacts:
             options["export_path"] = str(artifacts.folder)
         model, training = self._model, self._run_mode is RunMode.TRAINING
@@ -209,7 +221,8 @@ class TorchModelTester(FrameworkModelTester):
         if training and self._none_grads[0] != self._none_grads[-1]:
             raise AssertionError(f"CPU and device have different None grad parameters: {self._none_grads[0]} and {self._none_grads[-1]}")
         # Of a model that became several programs no single one says how its results round.
-        noise = Noise(POLICY.precision_with(self._compiler_config), calls[0].program if len(calls) == 1 and not training else None)
+        single = len(calls) == 1 and not training
+        noise = Noise(POLICY.precision_with(self._compiler_config), calls[0].program if single else None, calls[0].ran_on() if single else None)
         return [to_array(one) for one in actual], [to_array(one) for one in expected], noise
 
     @staticmethod

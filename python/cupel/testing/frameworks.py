@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cupel._native import Array, Noise
+from cupel._native import Array, Noise, RanOn, named_device, opened_device
 from cupel.testing.comparison import POLICY
 from cupel.worker.instructions import settle_once
 
@@ -50,7 +50,7 @@ class Ran:
 
 
 class JaxRunner:
-    """Runs on jax.devices("cupel"), with JAX's CPU as the reference."""
+    """Runs on jax.devices("cupel"), or on the plugin that `--cupel-device` names, with JAX's CPU as the reference."""
 
     def random(self, shapes: Sequence[Sequence[int]], low: float, high: float, dtype: Any, seed: int) -> list[Any]:
         import jax
@@ -74,7 +74,7 @@ class JaxRunner:
     def run(self, function: Callable[..., Any], inputs: Sequence[Any], keywords: Mapping[str, Any], artifacts: Path | None, given: Mapping[str, Any] | None = None) -> Ran:
         import jax
 
-        from cupel.jax import initialize
+        from cupel.jax import PLATFORM, client_options, initialize
 
         initialize()
         tree = (tuple(inputs), dict(keywords))
@@ -82,24 +82,54 @@ class JaxRunner:
         def call(arguments: Any) -> Any:
             return function(*arguments[0], **arguments[1])
 
-        cpu, device = jax.devices("cpu")[0], jax.devices("cupel")[0]
+        cpu, options = jax.devices("cpu")[0], dict(given or {})
         expected = jax.jit(call)(jax.device_put(tree, cpu))
-        options = {"export_path": str(artifacts)} if artifacts else {}
-        placed = jax.device_put(tree, device)
-        actual = jax.jit(call).lower(placed).compile(compiler_options=options)(placed)
+        if POLICY.device == PLATFORM:
+            placed = jax.device_put(tree, jax.devices(PLATFORM)[0])
+            lowered = jax.jit(call).lower(placed)
+            actual = [_of_jax(leaf) for leaf in jax.tree.leaves(lowered.compile(compiler_options=options | ({"export_path": str(artifacts)} if artifacts else {}))(placed))]
+        else:
+            actual = _on_plugin(call, tree, options, artifacts)
 
         def program() -> tuple[bytes, list[Array]]:
-            text = jax.jit(call, keep_unused=True).lower(placed).as_text()
-            return text.encode(), [_of_jax(leaf) for leaf in jax.tree.leaves(tree)]
+            return _program(call, tree), [_of_jax(leaf) for leaf in jax.tree.leaves(tree)]
 
-        noise = Noise(POLICY.precision, program)
-        return Ran([_of_jax(leaf) for leaf in jax.tree.leaves(actual)], [_of_jax(leaf) for leaf in jax.tree.leaves(expected)], noise)
+        ran_on = RanOn(named_device(PLATFORM, client_options()) if POLICY.device == PLATFORM else POLICY.device, options)
+        return Ran(actual, [_of_jax(leaf) for leaf in jax.tree.leaves(expected)], Noise(POLICY.precision_with(options), program, ran_on))
+
+
+def _program(call: Callable[..., Any], tree: Any) -> bytes:
+    """In StableHLO, with every array of the tree as an input."""
+    import jax
+
+    return jax.jit(call, keep_unused=True).trace(tree).lower(lowering_platforms=("cupel",)).as_text().encode()
+
+
+def _on_plugin(call: Callable[..., Any], tree: Any, options: Mapping[str, Any], artifacts: Path | None) -> list[Array]:
+    """On the plugin that `--cupel-device` names, through PJRT: JAX itself takes no plugin after its first use."""
+    import jax
+
+    from cupel._files import plugin_path
+
+    named = POLICY.device_options()
+    is_ours = named["device"] == "cupel"
+    program = _program(call, tree)
+    if artifacts:
+        artifacts.mkdir(parents=True, exist_ok=True)
+        (artifacts / "jax.stablehlo.mlir").write_bytes(program)
+        options = {**options, **({"export_path": str(artifacts)} if is_ours else {})}
+    device = opened_device(plugin_path() if is_ours else named["device"], named["client_options"])
+    return device.compile(program, options).run([_of_jax(leaf) for leaf in jax.tree.leaves(tree)])
 
 
 def _of_jax(value: Any) -> Array:
+    import jax
     import numpy
 
-    array = numpy.ascontiguousarray(value)
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    # Numbers of Python have the types that JAX gives them; and what has no dimension keeps none.
+    array = numpy.asarray(value if hasattr(value, "dtype") else jax.numpy.asarray(value), order="C")
     names = {"bool": "i1", "complex64": "complex<f32>", "complex128": "complex<f64>", "bfloat16": "bf16"}
     name = array.dtype.name
     letters = {"float": "f", "int": "i", "uint": "ui"}
@@ -137,7 +167,7 @@ class TorchRunner:
         from cupel.torch.backend import watched
 
         fresh = lambda: pytree.tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, (tuple(inputs), dict(keywords)))  # noqa: E731
-        options = {**(given or {}), **({"export_path": str(artifacts)} if artifacts else {})}
+        options = {**POLICY.device_options(), **(given or {}), **({"export_path": str(artifacts)} if artifacts else {})}
         settle_once()
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=lambda module, examples: backend(module, examples, options=options), fullgraph=True)
@@ -150,7 +180,8 @@ class TorchRunner:
                 actual = compiled(*args, **kwargs)
         tensors = lambda tree: [to_array(leaf) for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]  # noqa: E731
         # Of a function that became several programs no single one says how its results round.
-        noise = Noise(POLICY.precision, calls[0].program if len(calls) == 1 else None)
+        single = len(calls) == 1
+        noise = Noise(POLICY.precision, calls[0].program if single else None, calls[0].ran_on() if single else None)
         return Ran(tensors(actual), tensors(expected), noise)
 
 

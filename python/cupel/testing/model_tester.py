@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cupel._native import Noise, comparator_default
+from cupel._native import Noise, RanOn, comparator_default
+from cupel.testing.arguments import BACKENDS, choice, correlation, difference, flag, ordinals
 from cupel.testing.comparison import POLICY, ComparisonError, check
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, OpByOpBackend
 
@@ -82,9 +83,21 @@ class ModelTester:
             raise ValueError(f"there is no mode {mode!r}: train and eval are")
         if required_atol is not None and relative_atol is not None:
             raise ValueError("required_atol and relative_atol are two ways to say one thing: give one")
+        if compiler_config is not None and not isinstance(compiler_config, CompilerConfig):
+            raise ValueError(f"compiler_config is a CompilerConfig, not {compiler_config!r}")
+        if record_property_handle is not None and not callable(record_property_handle):
+            raise ValueError(f"record_property_handle is pytest's record_property, not {record_property_handle!r}")
+        choice("backend", backend, BACKENDS)
+        for name, value in (("assert_pcc", assert_pcc), ("assert_atol", assert_atol), ("run_generate", run_generate), ("is_token_output", is_token_output),
+                            ("data_parallel_mode", data_parallel_mode)):
+            flag(name, value)
+        required_pcc = None if required_pcc is None else correlation("required_pcc", required_pcc)
+        required_atol = None if required_atol is None else difference("required_atol", required_atol)
+        relative_atol = None if relative_atol is None else difference("relative_atol", relative_atol)
+        devices = None if devices is None else ordinals("devices", devices)
         if model_info is not None:
             model_name, model_group = str(getattr(model_info, "name", model_name)), str(getattr(getattr(model_info, "group", model_group), "value", model_group))
-        self.model_name, self.model_group = model_name + model_name_suffix, model_group
+        self.model_name, self.model_group = f"{model_name}{model_name_suffix}", str(model_group)
         self.mode, self.loader = mode, loader
         self.is_strict = required_pcc is None and required_atol is None and relative_atol is None and assert_pcc and assert_atol
         self.required_pcc = comparator_default("required_pcc") if required_pcc is None else required_pcc
@@ -272,10 +285,7 @@ class ModelTester:
             self._state.put_back()
 
     def _options(self, ordinal: int, folder: Path | None = None) -> dict[str, Any]:
-        plugin, _, options = POLICY.device.partition("?")
-        client = dict(one.partition("=")[::2] for one in options.split("&") if one)
-        given: dict[str, Any] = {"device": plugin, "client_options": {name: int(value) if value.isdigit() else value for name, value in client.items()},
-                                 "compile_options": dict(self.compiler_config.compile_options), "ordinal": ordinal}
+        given = POLICY.device_options() | {"compile_options": dict(self.compiler_config.compile_options), "ordinal": ordinal}
         return given | ({"export_path": str(folder)} if folder else {})
 
     def _run_on_device(self, ordinal: int) -> tuple[Any, Noise]:
@@ -310,7 +320,7 @@ class ModelTester:
             if config.dump_info or config.dump_debug:
                 print_stages(Path(folder))
         single = len(calls) == 1 and self.mode == "eval"
-        return outputs, Noise(POLICY.precision_with(config.compile_options), calls[0].program if single else None)
+        return outputs, Noise(POLICY.precision_with(config.compile_options), calls[0].program if single else None, calls[0].ran_on() if single else None)
 
     # --- op by op --------------------------------------------------------------------------------------------------------------------------
 
@@ -532,7 +542,7 @@ class OnnxModelTester(ModelTester):
                 raise RuntimeError(f"the model cannot be lowered to StableHLO: {done.stderr.strip()}")
             code = program.read_bytes()
         inputs = [to_array(torch.from_numpy(self._numpy(value)).contiguous()) for value in self._named_inputs().values()]
-        noise = Noise(POLICY.precision_with(self.compiler_config.compile_options), lambda: (code, inputs))
+        noise = Noise(POLICY.precision_with(self.compiler_config.compile_options), lambda: (code, inputs), RanOn(POLICY.device, self.compiler_config.compile_options))
         if depth is CompileDepth.TORCH_FX:
             return None, noise
         self._achieve("STABLEHLO")

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from cupel._files import command_path
-from cupel._native import comparator_default
+from cupel._native import comparator_default, spelled
+from cupel.testing.arguments import correlation
 from cupel.testing.comparison import POLICY
 from cupel.testing.compiler_config import CompileDepth, CompilerConfig, OpByOpBackend
 
@@ -66,7 +67,8 @@ def make_table(source: Path, config: CompilerConfig, model: str, group: str) -> 
         where = Path(folder) / "tables"
         done = subprocess.run(
             [command_path("cupel"), "run", str(source), "--depth", depth, "--op-by-op-backend", backend, "--op-by-op-dir", str(where), "--device", POLICY.device,
-             "--op-timeout", str(config.single_op_timeout), "--timeout", "0", "-j", "1", "--keep-failed", "none", "--results", f"{folder}/results"],
+             "--op-timeout", str(config.single_op_timeout), "--timeout", "0", "-j", "1", "--keep-failed", "none", "--results", f"{folder}/results",
+             *(part for name, value in config.compile_options.items() for part in ("--option", f"{name}={spelled(value)}"))],
             capture_output=True, text=True, check=False)
         tables = [json.loads(found.read_text()) for found in sorted(where.rglob("*_unique_ops.json"))]
     if not any(tables):
@@ -85,9 +87,17 @@ def not_executing(table: dict[str, Any]) -> list[str]:
             if record["compilation_status"] != 7]
 
 
+def _threshold() -> float:
+    given = os.environ.get("RTI_PCC_FAIL_THRESH", "")
+    try:
+        return correlation("RTI_PCC_FAIL_THRESH", float(given) if given else comparator_default("required_pcc"))
+    except ValueError:
+        raise ValueError(f"RTI_PCC_FAIL_THRESH={given}: it is a correlation, above -1 and up to 1") from None
+
+
 def csv_of(table: dict[str, Any]) -> str:
     """Results of calls as tt-torch prints them, with the last row and the first one under the threshold."""
-    limit = float(os.environ.get("RTI_PCC_FAIL_THRESH") or comparator_default("required_pcc"))
+    limit = _threshold()
     rows = [f"{key},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))},{record['pcc']},{record['atol']},{json.dumps(record.get('error', ''))}"
             for key, record in table.items()]
     low = next((row for row, record in zip(rows, table.values(), strict=True) if record["pcc"] and not float(record["pcc"]) >= limit), "none")

@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cupel")
     group.addoption("--serialize", action="store_true", help=f"write the stages of compilations to {FOLDER}/<test>/ (tests that pass `request`)")
     group.addoption("--cupel-strict", action="store_true", help="judge results by noise also where a test configures comparators")
-    group.addoption("--cupel-device", default=POLICY.device, metavar="D", help="where model testers run: cupel, or a PJRT plugin's .so file; cupel?arch=n300")
+    group.addoption("--cupel-device", default=POLICY.device, metavar="D", help="where testers run: cupel, or a PJRT plugin's .so file; cupel?arch=n300")
     group.addoption("--cupel-precision", default=POLICY.precision, metavar="P", help="what the device computes in: f32, tf32, bf16, ... (f32)")
 
 

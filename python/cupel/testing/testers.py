@@ -11,14 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cupel.testing.arguments import choice, interval
 from cupel.testing.artifacts import Artifacts
 from cupel.testing.comparison import ComparisonConfig, check
 from cupel.testing.frameworks import Framework, framework_of, framework_of_function, runner_for
 
 
 def _framework(function: Callable[..., Any], inputs: Sequence[Any], given: Framework | str | None) -> Framework:
+    if isinstance(given, Framework):
+        return given
     if given is not None:
-        return Framework(given)
+        return Framework(choice("framework", given, [one.value for one in Framework]))
     found = framework_of(inputs) or framework_of_function(function)
     if found is None:
         raise ValueError("neither the inputs nor the function say whether this is JAX or PyTorch; pass framework='jax' or 'torch'")
@@ -69,6 +72,11 @@ def run_op_test_with_random_inputs(
     """The same with inputs of these shapes, uniform in [minval, maxval); bools are half True."""
     dtype_framework = Framework.TORCH if type(dtype).__module__.partition(".")[0] == "torch" else None
     chosen = _framework(op, [], framework or dtype_framework)
+    interval("minval to maxval", (minval, maxval))
+    if not all(isinstance(shape, (list, tuple)) for shape in input_shapes):
+        raise ValueError(f"input_shapes has a shape an input, e.g. [(2, 3), ()], and is {input_shapes!r}")
+    if chosen is Framework.TORCH and dtype is not None and dtype_framework is None:
+        raise ValueError(f"dtype is one of torch's, e.g. torch.float32, not {dtype!r}")
     inputs = runner_for(chosen).random(input_shapes, minval, maxval, dtype, seed)
     _run(op, inputs, keywords, comparison_config, chosen, request, torch_options)
 

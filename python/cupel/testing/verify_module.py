@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from cupel.testing.arguments import interval
 from cupel.testing.compiler_config import CompilerConfig
 from cupel.testing.model_tester import ModelTester, OnnxModelTester
 
@@ -61,6 +62,8 @@ def verify_module(mod: Any, inputs: Any = None, input_shapes: Sequence[Sequence[
                   required_pcc: float | None = None, required_atol: float | None = None, input_range: tuple[float, float] = (-0.5, 0.5),
                   input_range_int: tuple[int, int] = (0, 1000), compiler_config: CompilerConfig | None = None, do_assert: bool = True, device: int | None = None) -> Any:
     """Runs a module, or an ONNX model (a ModelProto or a file), on the device and fails where its results are wrong; gives them."""
+    interval("input_range", input_range)
+    interval("input_range_int", input_range_int)
     if inputs is None:
         if input_shapes is not None:
             inputs = _drawn(input_shapes, input_data_types, input_range, input_range_int)

@@ -5,8 +5,6 @@ a PJRT device. Forward and backward graphs take the same way. A graph with symbo
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from torch.utils._python_dispatch import _disable_current_modes
 
 from cupel._files import plugin_path
-from cupel._native import Array, Device, Executable, Module
+from cupel._native import Array, Device, Executable, Module, RanOn, named_device, opened_device
 from cupel.torch import weight_formats
 from cupel.torch.arrays import from_array, to_array
 from cupel.torch.composites import drop_marks, handle_composite_ops
@@ -29,15 +27,9 @@ from cupel.torch.options import Options, parse
 from cupel.torch.program import Program, make_program
 
 
-@functools.cache
-def _open(plugin: str, client_options: str) -> Device:
-    return Device(plugin, json.loads(client_options))
-
-
 def open_device(options: Options) -> Device:
     """One client a plugin and set of options, kept for the process."""
-    plugin = plugin_path() if options.device == "cupel" else options.device
-    return _open(plugin, json.dumps(options.client_options, sort_keys=True))
+    return opened_device(plugin_path() if options.device == "cupel" else options.device, options.client_options)
 
 
 class CompiledGraph:
@@ -126,6 +118,10 @@ class Call:
     def program(self) -> tuple[bytes, list[Array]]:
         """In StableHLO, with its inputs, for those who evaluate it again."""
         return self.graph.module_for(self.given).portable(), self.inputs
+
+    def ran_on(self) -> RanOn:
+        options = self.graph.options
+        return RanOn(named_device(options.device, options.client_options), weight_formats.with_marks(options.compile_options, self.graph.marks))
 
 
 _watching: list[Call] | None = None

@@ -113,9 +113,13 @@ def _import(root: Path, loader: Path) -> types.ModuleType:
         ways = ways[1:]  # No name that Python's import could take.
     elif not (loader.parent / "__init__.py").is_file():
         ways.reverse()
+    before = set(_modules_beside(root, loader))
     try:
         return ways[0]()
     except ImportError as first:
+        # A folder below a package that failed stays behind, and whoever asks for it later is told of the package instead of what it lacks.
+        for left in set(_modules_beside(root, loader)) - before:
+            del sys.modules[left]
         for other in ways[1:]:
             try:
                 return other()

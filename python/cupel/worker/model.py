@@ -109,6 +109,10 @@ def _is_out_of_room(error: BaseException) -> bool:
     return (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or "No space left on device" in text_of(error)
 
 
+def _is_out_of_files(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
+
+
 def too_few_chips(needed: int, chips: int) -> StepFailed:
     """For a device that has `chips`, of which nobody may know."""
     has = f"this one has {chips}" if chips else "nobody knows how many this one has"
@@ -155,6 +159,8 @@ class Steps:
                 raise StepFailed("out_of_memory", f"{what}: no memory was left: {_one_line(error)}", "out of memory") from error
             if _is_out_of_room(error):
                 raise StepFailed("no_room", f"{what}: {_one_line(error)}; temporary files go to {tempfile.gettempdir()} (TMPDIR names another folder)") from error
+            if _is_out_of_files(error):
+                raise StepFailed("no_files", f"{what}: {_one_line(error)}: the loader, or the model, leaves its files open") from error
             place = place_in_zoo(error, self._root)
             raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
         finally:

@@ -76,6 +76,16 @@ def _newly_hiding(place: Any, functions: dict[str, Any]) -> list[str]:
             and (inherited := next((vars(base)[one] for base in place.__mro__[1:] if one in vars(base)), None)) is not None and not _is_their_own(inherited, value)]
 
 
+def _modes() -> list[str]:
+    """What a mode of torch's own that was entered, and never left or left at the wrong time, makes of the process; nothing puts that back."""
+    if torch.is_inference_mode_enabled():
+        return ["torch.inference_mode"]
+    try:
+        return [] if (torch.ones(2) + 1).tolist() == [2, 2] else ["torch.add"]
+    except Exception as error:
+        return [f"torch (it does not add: {type(error).__name__})"]
+
+
 def _kernels() -> set[str]:
     """Of torch's own operators, those for which somebody registered a kernel from Python: `aten/relu/CPU`."""
     return {key for key in getattr(torch.library, "_impls", ()) if key.startswith("aten/") and key.endswith("CPU")}
@@ -128,7 +138,7 @@ class AsItWas:
             for name, place, one in self._libraries.put_by_the_zoo(self._zoo):
                 found.setdefault((id(place), one), f"{name}.{one}")
         missed = (f"sys.modules[{name!r}]" for name, module in self._modules.items() if sys.modules.get(name) is not module)
-        return sorted({*found.values(), *(_kernels() - self._kernels), *missed, *self._running()})
+        return sorted({*found.values(), *(_kernels() - self._kernels), *missed, *_modes(), *self._running()})
 
     def _running(self) -> list[str]:
         """Threads that a loader left and that are in its code, or will be: what they do to the process is done to somebody else's test."""
@@ -136,6 +146,10 @@ class AsItWas:
             return []
         zoo = libraries.Zoo(self._zoo)
         return [f"thread {one.name}" for one in others if zoo.runs(one)]
+
+    def left(self) -> tuple[list[str], int]:
+        """What makes the worker begin anew: what was replaced, and how many files are open where they are too many."""
+        return self.replaced(), surroundings.left_open()
 
     def is_as_it_was(self) -> bool:
         """Whether a result that the framework computes now is what it would be for any other loader."""

@@ -76,8 +76,11 @@ _GREETED = "CUPEL_WORKER_GREETED"
 
 def _begin_anew(options: argparse.Namespace, arguments: list[str], environment: dict[str, str]) -> None:
     """The same process with a torch that nobody has touched; requests wait in the pipe meanwhile."""
+    from cupel.worker import surroundings
+
     os.environ.clear()
     os.environ.update(environment | {_GREETED: "1"})
+    surroundings.keep_from_successor()
     for descriptor in (options.requests, options.replies):
         os.set_inheritable(descriptor, True)
     _begin_again(arguments)
@@ -95,7 +98,11 @@ _KEPT = (b"torch/_inductor", b"multiprocessing.resource_tracker", b"multiprocess
 def _processes_below() -> list[int]:
     """Those the runner must let live; whatever else a test started ends with it."""
     found: list[int] = []
-    for thread in os.listdir("/proc/self/task"):
+    try:
+        threads = os.listdir("/proc/self/task")
+    except OSError:  # The test left no file that could be opened: the worker begins anew, and needs none of them.
+        return found
+    for thread in threads:
         try:
             with open(f"/proc/self/task/{thread}/children") as file:
                 children = file.read().split()
@@ -173,7 +180,9 @@ def main(arguments: list[str]) -> int:
         except Exception as error:  # A mistake of ours must not take the next cases with it.
             traceback.print_exc()
             result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
-        replaced = as_it_was.replaced() if as_it_was else []
+        replaced, left_open = as_it_was.left() if as_it_was else ([], 0)  # Before anything else needs a file.
+        if left_open:
+            notes["left open"] = f"{left_open} files: the worker began anew"
         if replaced:
             notes["replaced"] = ", ".join(replaced[:8]) + (", ..." if len(replaced) > 8 else "")
         result["notes"] = notes | result.get("notes", {})
@@ -182,7 +191,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(" ".join(["result", number, *map(str, _processes_below())]), result)
-        if replaced:
+        if replaced or left_open:
             _begin_anew(options, arguments, environment)
     # Torch takes its time to leave, and nothing is left to save.
     os._exit(0)

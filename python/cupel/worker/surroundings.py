@@ -7,6 +7,7 @@ makes the worker begin anew (patches.py). JAX's options are put back by jax_mode
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import importlib
 import locale
@@ -15,7 +16,9 @@ import multiprocessing
 import os
 import resource
 import signal
+import socket
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -84,6 +87,23 @@ def _set_limits(before: dict[int, tuple[int, int]]) -> None:
             resource.setrlimit(kind, (resource.getrlimit(kind)[1],) * 2)
 
 
+def left_open() -> int:
+    """How many files are open, where that is so many that the next test may find no room for its own; else zero."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    try:
+        count = len(os.listdir("/proc/self/fd"))
+    except OSError:  # Not even for this one.
+        count = most
+    return count if count > most // 2 else 0
+
+
+def keep_from_successor() -> None:
+    """Files that are open stay behind when the process begins anew, also such as a loader wanted to be inherited."""
+    for descriptor in range(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0] if left_open() else 256):
+        with contextlib.suppress(OSError):
+            os.set_inheritable(descriptor, False)
+
+
 def _working_folder() -> str:
     try:
         return os.getcwd()
@@ -101,6 +121,7 @@ _PROCESS = (
     _Setting("timers", lambda: [signal.getitimer(one)[0] > 0 for one in _TIMERS], lambda _: [signal.setitimer(one, 0) for one in _TIMERS]),
     _Setting("signal handlers", _handlers, _set_handlers),
     _Setting("blocked signals", lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()), lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask)),
+    _Setting("priority", lambda: os.getpriority(os.PRIO_PROCESS, 0), lambda value: os.setpriority(os.PRIO_PROCESS, 0, value)),
     _Setting("resource limits", _limits, _set_limits), _Setting("processors", lambda: os.sched_getaffinity(0), lambda mask: os.sched_setaffinity(0, mask)))
 
 
@@ -121,6 +142,8 @@ _PYTHON = (
     _in_place("warnings.filters", lambda: warnings.filters), _of(warnings, "showwarning"), _Setting("logging.disable", lambda: logging.root.manager.disable, logging.disable),
     _Setting("locale", lambda: locale.setlocale(locale.LC_ALL), lambda name: locale.setlocale(locale.LC_ALL, name)),
     _Setting("start method of processes", lambda: multiprocessing.get_start_method(allow_none=True), lambda name: multiprocessing.set_start_method(name, force=True)),
+    _of(tempfile, "tempdir"), _Setting("socket timeout", socket.getdefaulttimeout, socket.setdefaulttimeout), _in_place("gc.callbacks", lambda: gc.callbacks),
+    _Setting("stack of threads", threading.stack_size, threading.stack_size), _Setting("switch interval", sys.getswitchinterval, sys.setswitchinterval),
     _Setting("numpy.seterr", numpy.geterr, lambda kinds: numpy.seterr(**kinds)))
 
 
@@ -227,6 +250,7 @@ def restored(with_compiler: bool = True) -> Iterator[None]:
     finally:
         sys.settrace(None)  # First of all: it would be called for what follows.
         sys.setprofile(None)
+        faulthandler.cancel_dump_traceback_later()  # It would end the process in somebody else's test; nobody can ask whether there is one.
         torch.set_default_device(None)  # A mode, too.
         _put_back(settings, before)
         sys.stdin, sys.stdout, sys.stderr = (_usable(stream, number) for number, stream in enumerate(streams))
