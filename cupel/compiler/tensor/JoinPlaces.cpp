@@ -32,6 +32,7 @@ public:
     auto concatenate = indices.getDefiningOp<stablehlo::ConcatenateOp>();
     if (!concatenate || !at.hasStaticShape() || at.getNumElements() == 0 || vectorDim != at.getRank() - 1 ||
         int64_t(concatenate.getDimension()) != vectorDim || concatenate.getInputs().size() != map.size() ||
+        !llvm::all_of(concatenate.getInputs(), [](Value part) { return shapedType(part).getShape().back() == 1; }) ||
         !(at.getElementType().isSignlessInteger(32) || at.getElementType().isSignlessInteger(64)))
       return;
     batch = llvm::to_vector(at.getShape().drop_back());

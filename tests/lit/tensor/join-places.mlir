@@ -64,3 +64,12 @@ func.func @apart(%x: tensor<4x3x9xf32>, %m: tensor<4x9xf32>, %one: tensor<1x9xf3
   }) : (tensor<1x9xf32>, tensor<6x2xi32>, tensor<6xf32>) -> tensor<1x9xf32>
   return %0, %1, %2 : tensor<6x3xf32>, tensor<6x2xf32>, tensor<1x9xf32>
 }
+
+// As many pieces as numbers, and not one number each: they are left as they are.
+// CHECK-LABEL: func.func @uneven
+// CHECK: start_index_map = [0, 1]
+func.func @uneven(%m: tensor<4x9xf32>, %both: tensor<6x2xi32>, %none: tensor<6x0xi32>) -> tensor<6xf32> {
+  %all = stablehlo.concatenate %both, %none, dim = 1 : (tensor<6x2xi32>, tensor<6x0xi32>) -> tensor<6x2xi32>
+  %0 = "stablehlo.gather"(%m, %all) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<4x9xf32>, tensor<6x2xi32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
