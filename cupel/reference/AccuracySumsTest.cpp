@@ -333,4 +333,164 @@ TEST(SumAccuracyTest, DotDoesNotDependOnBlocking) {
   }
 }
 
+/// C = A B for more rows than a few, where whole rows and columns tell which sums are exact: all
+/// elements against exact sums, rounded once. What is not finite is worked out by f64's own rules.
+void expectRoundedOnce(const std::vector<float> &a, const std::vector<float> &b, int64_t m,
+                       int64_t n, int64_t k, const std::string &what) {
+  Tensor left = Tensor::of<DType::F32>({m, k}, std::span<const float>(a));
+  Tensor right = Tensor::of<DType::F32>({k, n}, std::span<const float>(b));
+  // B as it is, and as the transpose of one that lies the other way.
+  std::vector<float> turned(b.size());
+  for (int64_t l = 0; l < k; ++l)
+    for (int64_t j = 0; j < n; ++j)
+      turned[j * k + l] = b[l * n + j];
+  Tensor other = Tensor::of<DType::F32>({n, k}, std::span<const float>(turned));
+  auto plain = valuesOf<DType::F32>(
+      dotGeneral(left, right, {{}, {}, {1}, {0}}, DType::F32, Accumulate::Wide));
+  auto across = valuesOf<DType::F32>(
+      dotGeneral(left, other, {{}, {}, {1}, {1}}, DType::F32, Accumulate::Wide));
+  static const Real none(0.0);
+  Real exact(kExact);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      std::vector<double> row, column;
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        row.push_back(a[i * k + l]);
+        column.push_back(b[l * n + j]);
+        sum += row.back() * column.back();
+      }
+      float got = plain[i * n + j];
+      ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(across[i * n + j])) << what;
+      if (!std::isfinite(sum)) {
+        ASSERT_EQ(std::isnan(sum), std::isnan(got)) << what;
+        ASSERT_TRUE(std::isnan(sum) || got == static_cast<float>(sum)) << what;
+        continue;
+      }
+      exactDot(row, column, exact);
+      ASSERT_EQ(got, Format<DType::F32>::rounded(exactCopy, exact, none))
+          << what << " at " << i << ", " << j;
+    }
+}
+
+// Halfway between two f32 but for one small term, which f64 still sees or does not any more.
+TEST(ExactProducts, TiesWithATermThatIsSeenOrNot) {
+  for (int64_t k : {3, 4, 7, 8, 40})
+    for (int small = 25; small <= 140; ++small) {
+      constexpr int64_t m = 6, n = 20;
+      std::vector<float> a(m * k, 0.0f), b(k * n, 0.0f);
+      for (int64_t i = 0; i < m; ++i) {
+        float odd = 1 + static_cast<float>(i % 2) * 0x1p-23f; // ties go to even
+        a[i * k] = i % 3 == 2 ? -odd : odd;
+        a[i * k + 1] = i % 3 == 2 ? -0x1p-12f : 0x1p-12f;
+        a[i * k + 2] = std::ldexp(1.0f, -small / 2);
+      }
+      for (int64_t j = 0; j < n; ++j) {
+        b[j] = 1;
+        b[n + j] = 0x1p-12f;
+        b[2 * n + j] = (j % 3 == 0 ? 1.0f : j % 3 == 1 ? -1.0f : 0.0f) *
+                       std::ldexp(1.0f, -(small - small / 2));
+      }
+      expectRoundedOnce(a, b, m, n, k, "a term of 2^-" + std::to_string(small));
+    }
+}
+
+// Whole numbers of as many bits as sums of them may have, and of one more: from 32 terms of 24 bits
+// each on a sum may need 54.
+TEST(ExactProducts, NumbersOfAsManyBitsAsF64HasAndMore) {
+  std::mt19937_64 random(5);
+  for (int64_t k : {1, 2, 15, 16, 31, 32, 33, 63, 64, 130})
+    for (int bits : {8, 11, 16, 22, 23, 24})
+      for (int range : {0, 3, 8, 20, 60}) {
+        constexpr int64_t m = 5, n = 18;
+        auto draw = [&](int64_t count) {
+          std::vector<float> values;
+          for (int64_t i = 0; i < count; ++i) {
+            auto whole = static_cast<float>((random() >> (64 - bits)) | 1);
+            int exponent = range ? static_cast<int>(random() % (range + 1)) : 0;
+            float value = random() % 11 == 0 ? 0.0f : std::ldexp(whole, exponent - range / 2);
+            values.push_back(random() % 2 && k % 2 ? -value : value);
+          }
+          return values;
+        };
+        expectRoundedOnce(draw(m * k), draw(k * n), m, n, k,
+                          std::to_string(k) + " terms of " + std::to_string(bits) +
+                              " bits, range " + std::to_string(range));
+      }
+}
+
+// Sums of whole numbers from 2^23 on, one beside the middle between two f32: of 31 terms f64 has all
+// 53 bits, of 63 the one that decides is the 54th.
+TEST(ExactProducts, SumsBesideATieAtTheLastBitOfF64) {
+  std::mt19937_64 random(7);
+  auto draw = [&] { return (uint64_t{1} << 23) | (random() >> 41) | 1; };
+  auto inverse = [](uint64_t odd) { // modulo 2^64
+    uint64_t x = odd;
+    for (int i = 0; i < 6; ++i)
+      x *= 2 - odd * x;
+    return x;
+  };
+  for (int64_t k : {5, 16, 29, 30, 31, 32, 33, 45, 62, 63}) {
+    constexpr int64_t m = 5, n = 40;
+    std::vector<uint64_t> a(m * k), b(k * n);
+    std::ranges::generate(a, draw);
+    int beside = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      const uint64_t *row = a.data() + j % m * k;
+      const uint64_t turn = inverse(row[k - 1]);
+      for (int attempt = 0; attempt < 20000; ++attempt) {
+        uint64_t sum = 0;
+        for (int64_t l = 0; l + 1 < k; ++l) {
+          if (attempt == 0 || l + 2 == k)
+            b[l * n + j] = draw();
+          sum += row[l] * b[l * n + j];
+        }
+        // The last term is about 2^47; of the sum one bit more than f32 has is left.
+        int below = static_cast<int>(std::bit_width(sum + (uint64_t{1} << 47))) - 24;
+        uint64_t half = uint64_t{1} << (below - 1), wanted = j % 2 ? half + 1 : half - 1;
+        uint64_t last = ((wanted - sum) * turn) & (2 * half - 1);
+        b[(k - 1) * n + j] = last >> 23 == 1 ? last : draw();
+        sum += row[k - 1] * b[(k - 1) * n + j];
+        if (last >> 23 == 1 && static_cast<int>(std::bit_width(sum)) - 24 == below) {
+          ++beside;
+          break;
+        }
+      }
+    }
+    EXPECT_GT(beside, n / 2) << k;
+    std::vector<float> left(a.begin(), a.end()), right(b.begin(), b.end());
+    expectRoundedOnce(left, right, m, n, k, std::to_string(k) + " terms");
+  }
+}
+
+// Subnormal numbers and results, zeros, and rows with what is not finite beside rows without.
+TEST(ExactProducts, SubnormalsZerosAndWhatIsNotFinite) {
+  std::mt19937_64 random(6);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (int round = 0; round < 60; ++round) {
+    constexpr int64_t m = 7, n = 33, k = 19;
+    auto draw = [&](int64_t count, int low) {
+      std::vector<float> values;
+      for (int64_t i = 0; i < count; ++i) {
+        auto whole = static_cast<float>(random() % 256);
+        float value = std::ldexp(whole, low + static_cast<int>(random() % 12));
+        values.push_back(random() % 2 ? -value : value);
+      }
+      return values;
+    };
+    std::vector<float> a = draw(m * k, round % 2 ? -149 : -80);
+    std::vector<float> b = draw(k * n, round % 2 ? -6 : -75);
+    if (round % 3 == 0) {
+      a[(random() % m) * k + random() % k] = round % 2 ? infinity : std::nanf("");
+      b[random() % (k * n)] = -infinity;
+    }
+    if (round % 4 == 0) // A row of zeros, and one of their negatives.
+      for (int64_t l = 0; l < k; ++l) {
+        a[l] = 0.0f;
+        a[k + l] = -0.0f;
+      }
+    expectRoundedOnce(a, b, m, n, k, "round " + std::to_string(round));
+  }
+}
+
 } // namespace

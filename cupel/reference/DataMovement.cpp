@@ -1,5 +1,6 @@
 #include "cupel/reference/DataMovement.h"
 
+#include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Indexing.h"
 #include "cupel/reference/Parallel.h"
 #include "cupel/reference/StridedCopy.h"
@@ -60,7 +61,7 @@ bool eachOnce(std::span<const int64_t> dimensions, int64_t rank) {
 } // namespace
 
 Result<Tensor> broadcastInDim(const Tensor &operand, Shape shape,
-                              std::span<const int64_t> dimensions) {
+                              std::span<const int64_t> dimensions, bool mayLie) {
   auto rank = static_cast<int64_t>(shape.size());
   if (static_cast<int64_t>(dimensions.size()) != operand.rank())
     return rankError("broadcast_in_dim", "broadcast_dimensions", dimensions.size(), operand.rank());
@@ -73,6 +74,9 @@ Result<Tensor> broadcastInDim(const Tensor &operand, Shape shape,
                    described(operand) + " does not fit the result shape " + listed(shape)};
   if (!tensor::elementCount(shape))
     return Error{"broadcast_in_dim: impossible result shape " + listed(shape)};
+  if (mayLie && operand.size() > 0 && !operand.deferred())
+    if (Tensor view = operand.broadcastTo(shape, dimensions); readsRows(view))
+      return view;
   Result<Tensor> result = Tensor::uninitialized(operand.elementType(), shape);
   if (!result || result->size() == 0)
     return result;

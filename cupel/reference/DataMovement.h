@@ -14,9 +14,10 @@
 namespace cupel::reference {
 
 /// result[..., i_dimensions[d], ...] = operand[..., i_d or 0 where the operand's size is 1, ...].
-/// Also serves dynamic_broadcast_in_dim: sizes that do not fit are an error.
+/// Also serves dynamic_broadcast_in_dim: sizes that do not fit are an error. Where it `mayLie`
+/// elementwise operations alone will take it, and what they can read where it lies is not copied.
 Result<tensor::Tensor> broadcastInDim(const tensor::Tensor &operand, tensor::Shape shape,
-                                      std::span<const int64_t> dimensions);
+                                      std::span<const int64_t> dimensions, bool mayLie = false);
 
 /// At least one input; all of one shape except along `dimension`.
 Result<tensor::Tensor> concatenate(std::span<const tensor::Tensor> inputs, int64_t dimension);

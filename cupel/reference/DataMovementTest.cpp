@@ -27,6 +27,22 @@ TEST(DataMovement, BroadcastInDimPlacesAndExpands) {
   EXPECT_EQ(valuesOf<I32>(broadcastInDim(view, {2, 2}, I64s{1})), (I32s{3, 1, 3, 1}));
 }
 
+// What elementwise operations read where it lies takes no memory; short rows are written out.
+TEST(DataMovement, BroadcastInDimCopiesNothingThatMayLie) {
+  Tensor channels = counting({3}), row = counting({100});
+  auto planes = broadcastInDim(channels, {2, 3, 80}, I64s{1}, true);
+  ASSERT_TRUE(planes);
+  EXPECT_EQ(planes->data(), channels.data());
+  EXPECT_EQ(valuesOf<I32>(planes), valuesOf<I32>(broadcastInDim(channels, {2, 3, 80}, I64s{1})));
+  auto rows = broadcastInDim(row, {2, 100}, I64s{1}, true);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->data(), row.data());
+  auto narrow = broadcastInDim(channels, {2, 3, 8}, I64s{1}, true);
+  ASSERT_TRUE(narrow);
+  EXPECT_TRUE(narrow->isContiguous());
+  EXPECT_FALSE(broadcastInDim(channels, {2, 2, 80}, I64s{1}, true));
+}
+
 TEST(DataMovement, BroadcastInDimRefusesWhatDoesNotFit) {
   EXPECT_FALSE(broadcastInDim(counting({3}), {2, 2}, I64s{1}));
   EXPECT_FALSE(broadcastInDim(counting({3}), {3}, I64s{1}));

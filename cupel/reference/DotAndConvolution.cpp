@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 namespace cupel::reference {
@@ -274,8 +275,16 @@ bool isPermutation(std::span<const int64_t> spatial, int64_t a, int64_t b) {
   return remaining(static_cast<int64_t>(spatial.size()) + 2, spatial, named).has_value();
 }
 
+/// The range of positions of one dimension that padding does not cut off.
+std::pair<int64_t, int64_t> keptRange(const Spatial &s) {
+  int64_t begin = s.low < 0 ? (-s.low + s.lhsDilation - 1) / s.lhsDilation : 0;
+  int64_t end = s.low >= s.padded ? 0 : (s.padded - 1 - s.low) / s.lhsDilation + 1;
+  return {begin, std::clamp(end, begin, std::max(begin, s.input))};
+}
+
 /// The input as [batch, spatial..., feature], dilated and padded with zeros; a view where there is
-/// nothing to insert.
+/// nothing to insert. In memory features are neighbours, but where positions are in the input and
+/// windows move over them one by one: they stay so then, and rows are copied and read as wholes.
 Result<Tensor> paddedInput(const Tensor &input, const ConvolutionDimensions &dims,
                            std::span<const Spatial> spatial) {
   std::vector<int64_t> order{dims.inputBatch};
@@ -287,42 +296,72 @@ Result<Tensor> paddedInput(const Tensor &input, const ConvolutionDimensions &dim
       }))
     return source;
 
-  Shape shape(source.shape().begin(), source.shape().end());
-  for (size_t i = 0; i < spatial.size(); ++i)
-    shape[i + 1] = spatial[i].padded;
-  Result<Tensor> result = Tensor::zeros(source.elementType(), shape);
-  if (!result || result->size() == 0 || source.size() == 0)
+  // Dimensions of `source` as they lie in the result, the closest last.
+  const int64_t rank = source.rank(), bytes = tensor::info(source.dtype()).bytes;
+  constexpr int64_t kLongRow = 8;
+  std::vector<int64_t> lying(rank);
+  std::iota(lying.begin(), lying.end(), 0);
+  for (int64_t d = 1; d + 1 < rank; ++d)
+    if (source.strides()[d] == bytes && source.dim(rank - 1) > 1 &&
+        spatial[d - 1].output >= kLongRow) {
+      // Batch and features outside, positions inside.
+      lying.erase(lying.begin() + d);
+      lying.erase(lying.end() - 1);
+      lying.insert(lying.begin() + 1, rank - 1);
+      lying.push_back(d);
+      break;
+    }
+  Shape shape(rank), back(rank);
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t d = lying[i];
+    shape[i] = d > 0 && d + 1 < rank ? spatial[d - 1].padded : source.dim(d);
+    back[d] = i;
+  }
+  Result<Tensor> laid = Tensor::zeros(source.elementType(), shape);
+  if (!laid)
+    return laid;
+  std::byte *memory = laid->mutableData(); // before there are two who have it
+  Tensor result = laid->transposed(back);
+  if (result.size() == 0 || source.size() == 0)
     return result;
-  // Where each input position lands; those that negative padding cuts off do not appear.
+  // Where each position lands in bytes, but for the last dimension; those that negative padding
+  // cuts off do not appear.
+  struct Dimension {
+    int64_t first, count, from, to, start; // `start`: where the first of them lands
+  };
+  auto dimensionOf = [&](int64_t d) {
+    int64_t from = source.strides()[d], to = result.strides()[d];
+    if (d == 0 || d + 1 == rank)
+      return Dimension{0, source.dim(d), from, to, 0};
+    const Spatial &s = spatial[d - 1];
+    auto [begin, end] = keptRange(s);
+    return Dimension{begin, end - begin, from, to * s.lhsDilation,
+                     (s.low + begin * s.lhsDilation) * to};
+  };
   std::vector<std::pair<int64_t, int64_t>> pairs{{0, 0}};
-  for (int64_t d = 0; d <= static_cast<int64_t>(spatial.size()); ++d) {
+  for (int64_t l = 0; l + 1 < rank; ++l) {
+    Dimension dimension = dimensionOf(lying[l]);
     std::vector<std::pair<int64_t, int64_t>> next;
+    next.reserve(pairs.size() * dimension.count);
     for (auto [a, b] : pairs)
-      for (int64_t i = 0; i < source.dim(d); ++i) {
-        int64_t position = i;
-        if (d > 0) {
-          const Spatial &s = spatial[d - 1];
-          position = s.low + i * s.lhsDilation;
-          if (position < 0 || position >= s.padded)
-            continue;
-        }
-        next.push_back({a + i * source.strides()[d], b + position * result->strides()[d]});
-      }
+      for (int64_t i = 0; i < dimension.count; ++i)
+        next.push_back({a + (dimension.first + i) * dimension.from,
+                        b + dimension.start + i * dimension.to});
     pairs = std::move(next);
   }
-  int64_t features = source.dim(source.rank() - 1), step = source.strides().back();
-  size_t bytes = tensor::info(source.dtype()).bytes;
-  std::byte *target = result->mutableData();
-  forBlocks(static_cast<int64_t>(pairs.size()), 2.0 * static_cast<double>(features),
+  const Dimension last = dimensionOf(lying[rank - 1]);
+  const std::byte *from = source.data() + last.first * last.from;
+  std::byte *to = memory + last.start;
+  forBlocks(static_cast<int64_t>(pairs.size()), 2.0 * static_cast<double>(last.count),
             [&](int64_t begin, int64_t end) {
               for (int64_t i = begin; i < end; ++i) {
                 auto [a, b] = pairs[i];
-                if (step == static_cast<int64_t>(bytes)) {
-                  std::memcpy(target + b, source.data() + a, features * bytes);
+                if (last.from == bytes && last.to == bytes) {
+                  std::memcpy(to + b, from + a, last.count * bytes);
                   continue;
                 }
-                for (int64_t f = 0; f < features; ++f)
-                  std::memcpy(target + b + f * bytes, source.data() + a + f * step, bytes);
+                for (int64_t f = 0; f < last.count; ++f)
+                  std::memcpy(to + b + f * last.to, from + a + f * last.from, bytes);
               }
             });
   return result;

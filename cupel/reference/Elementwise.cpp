@@ -28,6 +28,39 @@ bool isSplat(const Tensor &tensor) {
   return true;
 }
 
+/// Whether the last dimensions, from `from` on, are one run of neighbours, or one element.
+bool isRun(const Tensor &tensor, int64_t from) {
+  int64_t step = info(tensor.dtype()).bytes;
+  for (int64_t d = tensor.rank() - 1; d >= from; --d) {
+    if (tensor.dim(d) != 1 && tensor.strides()[d] != step)
+      return false;
+    step *= tensor.dim(d);
+  }
+  return true;
+}
+bool isOneElement(const Tensor &tensor, int64_t from) {
+  for (int64_t d = from; d < tensor.rank(); ++d)
+    if (tensor.dim(d) != 1 && tensor.strides()[d] != 0)
+      return false;
+  return true;
+}
+
+/// From which dimension on all operands are runs or one element each, and how many elements that
+/// is; operands of another rank than the result's are one element anyway.
+struct Row {
+  int64_t from, length = 1;
+};
+Row commonRow(std::span<const Tensor *const> operands, const Tensor &shaped) {
+  Row row{shaped.rank()};
+  while (row.from > 0 &&
+         std::ranges::all_of(operands, [&](const Tensor *operand) {
+           return operand->rank() != shaped.rank() || isRun(*operand, row.from - 1) ||
+                  isOneElement(*operand, row.from - 1);
+         }))
+    row.length *= shaped.dim(--row.from);
+  return row;
+}
+
 /// About how long an element takes; only sizes of blocks depend on it.
 double nanosecondsOf(const ElementwiseOp &op, DType operand) {
   bool basic = floatLoop(op.op) || op.op == ElementOp::Select || op.op == ElementOp::Convert;
@@ -57,7 +90,44 @@ void runLoop(const ElementwiseOp &op, const LoopArguments &arguments, int64_t op
       64);
 }
 
+/// The same for operands that lie row by row, each a run or one element.
+void runRows(const ElementwiseOp &op, const LoopArguments &arguments,
+             std::span<const Tensor *const> operands, const Tensor &shaped, Row row,
+             double nanoseconds) {
+  const int64_t rows = arguments.lanes / row.length;
+  const int64_t rowBytes = row.length * info(op.result).bytes;
+  forBlocks(rows, nanoseconds * static_cast<double>(row.length), [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> index(row.from);
+    for (int64_t d = row.from - 1, left = begin; d >= 0; --d) {
+      index[d] = left % shaped.dim(d);
+      left /= shaped.dim(d);
+    }
+    LoopArguments part = arguments;
+    part.lanes = row.length;
+    for (size_t i = 0; i < operands.size(); ++i)
+      part.scalar[i] = operands[i]->rank() != shaped.rank() || isOneElement(*operands[i], row.from);
+    for (int64_t r = begin; r < end; ++r) {
+      for (size_t i = 0; i < operands.size(); ++i) {
+        const Tensor &operand = *operands[i];
+        int64_t offset = 0;
+        for (int64_t d = 0; operand.rank() == shaped.rank() && d < row.from; ++d)
+          offset += index[d] * operand.strides()[d];
+        part.in[i] = operand.data() + offset;
+      }
+      part.out = static_cast<std::byte *>(arguments.out) + r * rowBytes;
+      op.loop.run(part);
+      for (int64_t d = row.from - 1; d >= 0 && ++index[d] == shaped.dim(d); --d)
+        index[d] = 0;
+    }
+  });
+}
+
 } // namespace
+
+bool readsRows(const Tensor &tensor) {
+  const Tensor *one[] = {&tensor};
+  return tensor.size() == 0 || commonRow(one, tensor).length >= kLongRow;
+}
 
 Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *const> operands,
                            std::span<Tensor *const> reusable) {
@@ -79,8 +149,12 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
   arguments.mantissaBits = op.mantissaBits;
   Tensor copies[3];
   int elementBytes[3] = {};
+  const Row row = commonRow(operands, *shaped);
+  const bool isByRows = row.from > 0 && row.length >= kLongRow && arguments.lanes > 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Tensor *operand = operands[i];
+    if (isByRows)
+      continue; // They are read as they lie.
     arguments.scalar[i] = arguments.lanes != 1 && isSplat(*operand);
     if (!arguments.scalar[i] && !operand->isContiguous()) {
       Result<Tensor> copy = operand->contiguous();
@@ -95,6 +169,8 @@ Result<Tensor> elementwise(const ElementwiseOp &op, std::span<const Tensor *cons
   double nanoseconds = nanosecondsOf(op, operands.back()->dtype());
   auto run = [&](std::byte *out) {
     arguments.out = out;
+    if (isByRows)
+      return runRows(op, arguments, operands, *shaped, row, nanoseconds);
     runLoop(op, arguments, static_cast<int64_t>(operands.size()), elementBytes, nanoseconds);
   };
 

@@ -20,6 +20,13 @@ struct ElementwiseOp {
 /// An error that names the operation and the type where it is not defined.
 Result<ElementwiseOp> findElementwise(ElementOp op, tensor::DType operand, tensor::DType result);
 
+/// Rows from here on are worth a call of an operation's loop for each.
+inline constexpr int64_t kLongRow = 64;
+
+/// Whether an operand that does not lie together is read where it lies all the same: it has long
+/// rows of neighbours or of one element. Others are copied first.
+bool readsRows(const tensor::Tensor &tensor);
+
 /// Operands have one shape, but for scalars where the operation takes them (`clamp` bounds, the
 /// predicate of `select`). An operand that may be overwritten is given as `reusable`: its memory
 /// may become the result's.

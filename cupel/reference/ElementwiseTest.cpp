@@ -4,10 +4,13 @@
 #include "cupel/reference/Checks.h"
 #include "cupel/reference/ElementProgram.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 using namespace cupel;
 using namespace cupel::reference;
@@ -136,6 +139,54 @@ TEST(ElementwiseTest, ComparisonsAreQuietOrTotal) {
   EXPECT_EQ(compare(ElementOp::Less), (Bools{0, 0, 1, 0}));
   EXPECT_EQ(compare(ElementOp::TotalEqual), (Bools{1, 0, 0, 0}));
   EXPECT_EQ(compare(ElementOp::TotalLess), (Bools{0, 1, 1, 1}));
+}
+
+/// Operands that do not lie together give what copies of them give, whatever dimensions they lack.
+TEST(ElementwiseTest, OperandsAreReadWhereTheyLie) {
+  std::mt19937 engine(11);
+  auto pick = [&](int64_t most) { return static_cast<int64_t>(engine() % (most + 1)); };
+  int byRows = 0;
+  for (int round = 0; round < 300; ++round) {
+    // Rows of 64 and more, and of less, which are copied.
+    const tensor::Shape shape{1 + pick(3), 1 + pick(4), 1 + pick(9), 1 + pick(90)};
+    const DType type = round % 3 == 0 ? DType::BF16 : round % 3 == 1 ? DType::I32 : DType::F32;
+    auto operand = [&]() -> Tensor {
+      std::vector<int64_t> dimensions;
+      tensor::Shape own;
+      for (int64_t d = 0; d < 4; ++d)
+        if (int64_t how = pick(2); how > 0) {
+          dimensions.push_back(d);
+          own.push_back(how == 1 ? 1 : shape[d]);
+        }
+      Tensor full = *Tensor::uninitialized(type, own);
+      std::byte *bytes = full.mutableData();
+      for (int64_t i = 0; i < full.byteSize(); ++i)
+        bytes[i] = static_cast<std::byte>(engine());
+      return full.broadcastTo(shape, dimensions);
+    };
+    const ElementOp op = round % 2 == 0 ? ElementOp::Add : ElementOp::Maximum;
+    Tensor a = operand(), b = operand();
+    byRows += readsRows(a) && !a.isContiguous() && !b.isContiguous();
+    auto found = findElementwise(op, type, type);
+    ASSERT_TRUE(found);
+    auto lying = elementwise(*found, {&a, &b});
+    Tensor denseA = *a.contiguous(), denseB = *b.contiguous();
+    auto copied = elementwise(*found, {&denseA, &denseB});
+    // In the place of an operand that lies together.
+    Tensor own = *Tensor::uninitialized(type, shape);
+    std::memcpy(own.mutableData(), denseA.data(), static_cast<size_t>(own.byteSize()));
+    const Tensor *both[] = {&own, &b};
+    Tensor *reusable[] = {&own};
+    auto inPlace = elementwise(*found, both, reusable);
+    ASSERT_TRUE(lying && copied && inPlace);
+    ASSERT_TRUE(std::ranges::equal(lying->shape(), copied->shape()));
+    auto bytesOf = [](const Tensor &tensor) {
+      return std::span(tensor.data(), static_cast<size_t>(tensor.byteSize()));
+    };
+    ASSERT_TRUE(std::ranges::equal(bytesOf(*lying), bytesOf(*copied))) << "round " << round;
+    ASSERT_TRUE(std::ranges::equal(bytesOf(*inPlace), bytesOf(*copied))) << "round " << round;
+  }
+  EXPECT_GT(byRows, 20);
 }
 
 /// Every 997th f32 there is, against the C library's f64 rounded once.

@@ -1,7 +1,7 @@
 // Transcendental functions of f32 and smaller types, computed in f64 by polynomials that vectorise.
 // They are off by a few units of f64, so that rounding to f32 errs about once in 10^7 values. The
 // operations are the same on every machine, one after another and never fused, so the bits are too;
-// AVX2 only does four of them at a time. f64 itself keeps the C library's functions.
+// AVX2 only does four of them at a time, AVX-512 eight. f64 itself keeps the C library's functions.
 
 #include "cupel/reference/Loops.h"
 
@@ -66,6 +66,11 @@ __attribute__((target("avx2"))) void lanesAvx2(const double *__restrict in, doub
                                                int64_t n) {
   lanes<function>(in, out, n);
 }
+template <double (*function)(double)>
+__attribute__((target("avx512f,avx512dq,avx512vl"))) void
+lanesAvx512(const double *__restrict in, double *__restrict out, int64_t n) {
+  lanes<function>(in, out, n);
+}
 #endif
 template <double (*function)(double)>
 void lanesPlain(const double *__restrict in, double *__restrict out, int64_t n) {
@@ -82,6 +87,11 @@ template <double (*function)(double)> void loop(const LoopArguments &arguments) 
     return;
   }
 #if defined(__x86_64__)
+  static const bool hasAvx512 = __builtin_cpu_supports("avx512f") &&
+                                __builtin_cpu_supports("avx512dq") &&
+                                __builtin_cpu_supports("avx512vl");
+  if (hasAvx512)
+    return lanesAvx512<function>(in, out, arguments.lanes);
   static const bool hasAvx2 = __builtin_cpu_supports("avx2");
   if (hasAvx2)
     return lanesAvx2<function>(in, out, arguments.lanes);

@@ -1,11 +1,14 @@
 #include "cupel/reference/MatrixProduct.h"
 
 #include "cupel/reference/ExactSum.h"
+#include "cupel/reference/MatrixLines.h"
+#include "cupel/reference/MatrixPanels.h"
 #include "cupel/reference/MatrixTiles.h"
 #include "cupel/reference/Parallel.h"
 #include "cupel/tensor/Float.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
@@ -20,138 +23,16 @@ namespace {
 using tensor::DType;
 using tensor::Storage;
 
-/// How stored elements become the numbers that are summed (T), and back.
-template <typename T> struct Access {
-  void (*gather)(T *target, const std::byte *row, const int64_t *columns, int64_t count);
-  /// The same from elements that lie together.
-  void (*load)(T *target, const std::byte *first, int64_t count);
-  void (*scatter)(std::byte *row, const int64_t *columns, const T *source, int64_t count);
-  int64_t bytes; // of an element
-
-  /// Whether elements at these offsets lie together.
-  bool isRun(std::span<const int64_t> offsets) const {
-    for (size_t i = 1; i < offsets.size(); ++i)
-      if (offsets[i] - offsets[i - 1] != bytes)
-        return false;
-    return true;
-  }
-  void read(bool run, T *target, const std::byte *row, std::span<const int64_t> columns) const {
-    if (run && !columns.empty())
-      load(target, row + columns[0], static_cast<int64_t>(columns.size()));
-    else
-      gather(target, row, columns.data(), static_cast<int64_t>(columns.size()));
-  }
-};
-
-template <DType type, typename T> T loaded(Storage<type> stored) {
-  if constexpr (tensor::isFloat(type) && std::is_same_v<T, double>)
-    return tensor::toDouble<type>(stored);
-  else if constexpr (tensor::isFloat(type))
-    return tensor::toFloat<type>(stored);
-  else
-    return static_cast<T>(stored);
-}
-
-template <DType type, typename T> Storage<type> storedFrom(T value) {
-  constexpr tensor::DTypeInfo info = tensor::info(type);
-  if constexpr (tensor::isFloat(type) && std::is_same_v<T, double>) {
-    return tensor::fromDouble<type>(value);
-  } else if constexpr (tensor::isFloat(type)) {
-    return tensor::fromFloat<type>(value);
-  } else if constexpr (info.kind == tensor::Kind::Boolean) {
-    return value != 0;
-  } else if constexpr (info.kind == tensor::Kind::Signed) {
-    constexpr int spare = sizeof(T) * 8 - info.bits;
-    return static_cast<Storage<type>>(static_cast<std::make_signed_t<T>>(value << spare) >> spare);
-  } else if constexpr (info.kind == tensor::Kind::Unsigned) {
-    constexpr int spare = sizeof(T) * 8 - info.bits;
-    return static_cast<Storage<type>>(static_cast<T>(value << spare) >> spare);
-  } else {
-    return static_cast<Storage<type>>(value);
-  }
-}
-
-template <DType type, typename T> Access<T> accessTo() {
-  using Stored = Storage<type>;
-  return {[](T *target, const std::byte *row, const int64_t *columns, int64_t count) {
-            for (int64_t i = 0; i < count; ++i)
-              target[i] = loaded<type, T>(*reinterpret_cast<const Stored *>(row + columns[i]));
-          },
-          [](T *target, const std::byte *first, int64_t count) {
-            const auto *stored = reinterpret_cast<const Stored *>(first);
-            for (int64_t i = 0; i < count; ++i)
-              target[i] = loaded<type, T>(stored[i]);
-          },
-          [](std::byte *row, const int64_t *columns, const T *source, int64_t count) {
-            for (int64_t i = 0; i < count; ++i)
-              *reinterpret_cast<Stored *>(row + columns[i]) = storedFrom<type, T>(source[i]);
-          },
-          sizeof(Stored)};
-}
-
 // Blocks: a panel of B (depth x tile columns) stays in the first cache, a block of A in the second.
 constexpr int64_t kDepth = 256, kColumns = 512, kRows = 960, kInnerRows = 120;
 
-int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
-
-/// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that
-/// do not exist are zero.
-template <typename T>
-void packAlong(const Access<T> &access, const std::byte *base, std::span<const int64_t> rows,
-               std::span<const int64_t> depth, int width, T *target, T *line) {
-  auto height = static_cast<int64_t>(rows.size()), length = static_cast<int64_t>(depth.size());
-  bool run = access.isRun(depth);
-  for (int64_t first = 0; first < height; first += width) {
-    for (int64_t i = 0; i < width; ++i) {
-      T *column = target + i;
-      if (first + i < height) {
-        access.read(run, line, base + rows[first + i], depth);
-        for (int64_t k = 0; k < length; ++k)
-          column[k * width] = line[k];
-      } else {
-        for (int64_t k = 0; k < length; ++k)
-          column[k * width] = T{};
-      }
-    }
-    target += length * width;
-  }
-}
-
-/// The same from elements that lie side by side across the panel.
-template <typename T>
-void packAcross(const Access<T> &access, const std::byte *base, std::span<const int64_t> depth,
-                std::span<const int64_t> columns, int width, T *target, T *line) {
-  auto length = static_cast<int64_t>(depth.size());
-  auto count = static_cast<int64_t>(columns.size());
-  std::fill_n(line, roundUp(count, width), T{});
-  bool run = access.isRun(columns);
-  for (int64_t k = 0; k < length; ++k) {
-    access.read(run, line, base + depth[k], columns);
-    for (int64_t first = 0; first < count; first += width)
-      std::memcpy(target + first * length + k * width, line + first, width * sizeof(T));
-  }
-}
-
-/// Packs one side of a product into panels, walking memory in its closer order.
-template <typename T>
-void packPanels(const Access<T> &access, const std::byte *base, std::span<const int64_t> across,
-                std::span<const int64_t> depth, int width, T *target, T *line) {
-  auto stepOf = [](std::span<const int64_t> offsets) {
-    return offsets.size() > 1 ? std::abs(offsets[1] - offsets[0]) : INT64_MAX;
-  };
-  if (stepOf(across) < stepOf(depth))
-    packAcross(access, base, depth, across, width, target, line);
-  else
-    packAlong(access, base, across, depth, width, target, line);
-}
-
-/// Stores sums as they are; all other ways to store have this form too. Sums of row i and columns
-/// from j on, `count` of them.
+/// Stores sums as they are; all other ways to store have this form too. Sums of row i and of
+/// `columns`, which begin with the j-th.
 template <typename T> struct StoreSums {
   const Access<T> &access;
   const MutableIndexedMatrix &c;
-  void operator()(int64_t i, int64_t j, const T *sums, int64_t count) const {
-    access.scatter(c.base + c.rows[i], c.columns.data() + j, sums, count);
+  void operator()(int64_t i, int64_t /*j*/, const T *sums, const Runs &columns) const {
+    access.write(columns, c.base + c.rows[i], sums);
   }
 };
 
@@ -203,9 +84,10 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
         if (isStopped())
           return;
       }
+      const Runs targets(c.columns.subspan(j0, width), access.bytes);
       forBlocks(height, 1.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
-          store(i0 + i, j0, sums.data() + i * columns, width);
+          store(i0 + i, j0, sums.data() + i * columns, targets);
       });
     }
   }
@@ -220,7 +102,7 @@ void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const I
 /// Up to this many rows of C are no work for tiles.
 constexpr int64_t kThin = 3;
 constexpr int kSideBySide = 8;
-constexpr int64_t kLine = 512;
+constexpr int64_t kLine = LineMeasures::kMost;
 
 /// C has few rows, as for a matrix and a vector: B is read once and stays where it is. Sums run in
 /// order; with `absolute` the sums of the products' absolute values are made too, and `store` gets
@@ -231,15 +113,15 @@ void multiplyThin(const Access<T> &access, const IndexedMatrix &a, const Indexed
   auto m = static_cast<int64_t>(c.rows.size()), n = static_cast<int64_t>(c.columns.size());
   auto depth = static_cast<int64_t>(a.columns.size());
   auto size = [](T x) { return x < T{} ? -x : x; };
-  auto finish = [&](int64_t i, int64_t j, const T *sums, const T *sizes, int64_t count) {
+  auto finish = [&](int64_t i, int64_t j, const T *sums, const T *sizes, const Runs &columns) {
     if constexpr (absolute)
-      store(i, j, sums, sizes, count);
+      store(i, j, sums, sizes, columns);
     else
-      store(i, j, sums, count);
+      store(i, j, sums, columns);
   };
   double each = static_cast<double>(m * depth);
-  bool depthRun = access.isRun(b.rows), leftRun = access.isRun(a.columns);
-  if (!depthRun && n > 1 && std::abs(b.columns[1] - b.columns[0]) <= 64) {
+  bool isDepthTogether = depth == 0 || Runs(b.rows, access.bytes).isOne();
+  if (!isDepthTogether && n > 1 && std::abs(b.columns[1] - b.columns[0]) <= 64) {
     // Neighbouring columns lie close together: a row of sums takes in one row of B at a time.
     forBlocks(
         n, each,
@@ -247,15 +129,15 @@ void multiplyThin(const Access<T> &access, const IndexedMatrix &a, const Indexed
           T sums[kLine], sizes[kLine], line[kLine];
           for (int64_t j = begin; j < end; j += kLine) {
             int64_t count = std::min(kLine, end - j);
-            auto columns = b.columns.subspan(j, count);
-            bool run = access.isRun(columns);
+            const Runs columns(b.columns.subspan(j, count), access.bytes);
+            const Runs targets(c.columns.subspan(j, count), access.bytes);
             for (int64_t i = 0; i < m && !isStopped(); ++i) {
               std::fill_n(sums, count, T{});
               std::fill_n(sizes, count, T{});
               for (int64_t k = 0; k < depth; ++k) {
                 T left;
                 access.gather(&left, a.base + a.rows[i], &a.columns[k], 1);
-                access.read(run, line, b.base + b.rows[k], columns);
+                access.read(columns, line, b.base + b.rows[k]);
                 for (int64_t x = 0; x < count; ++x) {
                   T product = left * line[x];
                   sums[x] += product;
@@ -263,13 +145,15 @@ void multiplyThin(const Access<T> &access, const IndexedMatrix &a, const Indexed
                     sizes[x] += size(product);
                 }
               }
-              finish(i, j, sums, sizes, count);
+              finish(i, j, sums, sizes, targets);
             }
           }
         },
         kLine);
     return;
   }
+  const std::vector<Runs> leftParts = runsOfParts(a.columns, kLine, access.bytes);
+  const std::vector<Runs> rightParts = runsOfParts(b.rows, kLine, access.bytes);
   forBlocks(
       n, each,
       [&](int64_t begin, int64_t end) {
@@ -278,13 +162,11 @@ void multiplyThin(const Access<T> &access, const IndexedMatrix &a, const Indexed
           for (int64_t j = begin; j < end && !isStopped(); j += kSideBySide) {
             int64_t columns = std::min<int64_t>(kSideBySide, end - j);
             T sums[kSideBySide] = {}, sizes[kSideBySide] = {};
-            for (int64_t k = 0; k < depth; k += kLine) {
-              int64_t count = std::min(kLine, depth - k);
-              access.read(leftRun, left, a.base + a.rows[i], a.columns.subspan(k, count));
+            for (size_t part = 0; part < leftParts.size(); ++part) {
+              access.read(leftParts[part], left, a.base + a.rows[i]);
               for (int64_t s = 0; s < columns; ++s)
-                access.read(depthRun, lines[s], b.base + b.columns[j + s],
-                            b.rows.subspan(k, count));
-              for (int64_t x = 0; x < count; ++x) {
+                access.read(rightParts[part], lines[s], b.base + b.columns[j + s]);
+              for (int64_t x = 0; x < leftParts[part].count(); ++x) {
 #pragma clang loop unroll(full)
                 for (int s = 0; s < kSideBySide; ++s) {
                   T product = left[x] * lines[s][x];
@@ -294,7 +176,7 @@ void multiplyThin(const Access<T> &access, const IndexedMatrix &a, const Indexed
                 }
               }
             }
-            finish(i, j, sums, sizes, columns);
+            finish(i, j, sums, sizes, Runs(c.columns.subspan(j, columns), access.bytes));
           }
       },
       kSideBySide);
@@ -347,89 +229,101 @@ public:
     if (static_cast<int64_t>(c.rows.size()) <= kThin) {
       multiplyThin<double, true>(
           access, a, b, c,
-          [&](int64_t i, int64_t j, const double *sums, const double *sizes, int64_t count) {
-            storeAll(i, j, sums, sizes, 1 + 0x1p-10, count);
+          [&](int64_t i, int64_t j, const double *sums, const double *sizes, const Runs &columns) {
+            storeAll(i, j, sums, sizes, 1 + 0x1p-10, columns);
           });
       return;
     }
     // A row's and a column's lengths bound what their products add up to (Cauchy and Schwarz).
-    std::vector<double> rows = lengths(a), columns = lengths(b.transposed());
+    Lines rows = measured(a), columns = measured(b.transposed());
     multiplyBlocked(access, exactProductTile(), a, b, c,
-                    [&](int64_t i, int64_t j, const double *sums, int64_t count) {
-                      storeAll(i, j, sums, columns.data() + j, rows[i], count);
+                    [&](int64_t i, int64_t j, const double *sums, const Runs &targets) {
+                      storeAll(i, j, sums, columns.lengths.data() + j, rows.lengths[i], targets,
+                               columns.bits.data() + j, rows.bits[i]);
                     });
   }
 
 private:
-  static constexpr double kLonger = 1 + 0x1p-10;
+  /// Of each row of a matrix what LineMeasures says of it.
+  struct Lines {
+    std::vector<double> lengths;
+    std::vector<int> bits;
+  };
 
-  /// Of the rows of a matrix, a little too long rather than too short.
-  std::vector<double> lengths(const IndexedMatrix &matrix) const {
+  Lines measured(const IndexedMatrix &matrix) const {
     auto count = static_cast<int64_t>(matrix.rows.size());
-    std::vector<double> result(matrix.rows.size());
+    Lines result{std::vector<double>(matrix.rows.size()), std::vector<int>(matrix.rows.size())};
     auto stepOf = [](std::span<const int64_t> offsets) {
       return offsets.size() > 1 ? std::abs(offsets[1] - offsets[0]) : INT64_MAX;
     };
     if (stepOf(matrix.rows) < stepOf(matrix.columns)) {
       // Rows are neighbours: all of them one element further at a time.
       forBlocks(
-          count, 1.0 * static_cast<double>(depth) + 4,
+          count, 2.0 * static_cast<double>(depth) + 4,
           [&](int64_t begin, int64_t end) {
-            double line[kLine], squares[kLine];
+            double line[kLine];
             for (int64_t i = begin; i < end; i += kLine) {
               int64_t part = std::min(kLine, end - i);
-              auto rows = matrix.rows.subspan(i, part);
-              bool run = access.isRun(rows);
-              std::fill_n(squares, part, 0.0);
+              const Runs rows(matrix.rows.subspan(i, part), access.bytes);
+              LineMeasures all(part);
               for (int64_t k = 0; k < depth; ++k) {
-                access.read(run, line, matrix.base + matrix.columns[k], rows);
-                for (int64_t x = 0; x < part; ++x)
-                  squares[x] += line[x] * line[x];
+                access.read(rows, line, matrix.base + matrix.columns[k]);
+                all.takeAcross(line, part);
               }
-              for (int64_t x = 0; x < part; ++x)
-                result[i + x] = std::sqrt(squares[x]) * kLonger;
+              for (int64_t x = 0; x < part; ++x) {
+                result.lengths[i + x] = all.length(x);
+                result.bits[i + x] = all.bits(x);
+              }
             }
           },
           kLine);
       return result;
     }
-    bool run = access.isRun(matrix.columns);
-    forBlocks(count, 1.0 * static_cast<double>(depth) + 4, [&](int64_t begin, int64_t end) {
+    const std::vector<Runs> parts = runsOfParts(matrix.columns, kLine, access.bytes);
+    forBlocks(count, 2.0 * static_cast<double>(depth) + 4, [&](int64_t begin, int64_t end) {
       double line[kLine];
       for (int64_t i = begin; i < end; ++i) {
-        double lanes[8] = {};
-        for (int64_t k = 0; k < depth; k += kLine) {
-          int64_t part = std::min(kLine, depth - k);
-          access.read(run, line, matrix.base + matrix.rows[i], matrix.columns.subspan(k, part));
-          for (int64_t x = part; x < roundUp(part, 8); ++x)
-            line[x] = 0;
-          for (int64_t x = 0; x < part; x += 8)
-            for (int l = 0; l < 8; ++l)
-              lanes[l] += line[x + l] * line[x + l];
+        LineMeasures all(1);
+        for (const Runs &elements : parts) {
+          int64_t part = elements.count(), whole = roundUp(part, LineMeasures::kLanes);
+          access.read(elements, line, matrix.base + matrix.rows[i]);
+          std::fill(line + part, line + whole, 0.0);
+          all.takeAlong(line, whole);
         }
-        double squares = 0;
-        for (double lane : lanes)
-          squares += lane;
-        result[i] = std::sqrt(squares) * kLonger;
+        all.joinLanes();
+        result.lengths[i] = all.length(0);
+        result.bits[i] = all.bits(0);
       }
     });
     return result;
   }
 
   /// Sums of columns from j on; the absolute values of the x-th add up to factor * absolute[x].
+  /// `bits` of the columns and of the row tell which of them were summed without any rounding.
   void storeAll(int64_t i, int64_t j, const double *sums, const double *absolute, double factor,
-                int64_t count) const {
+                const Runs &targets, const int *bits = nullptr, int rowBits = 0) const {
+    const int64_t count = targets.count();
     factor = sumErrorBound(depth, factor);
+    // The sign of a zero is for the careful sum to say.
+    auto isExact = [&](int64_t x) {
+      return bits && rowBits + bits[x] + depthBits <= kExactBits && sums[x] != 0;
+    };
     if constexpr (type == DType::F32) {
       float rounded[kColumns];
-      if (count <= kColumns && roundSafely(sums, absolute, factor, rounded, count)) {
-        for (int64_t x = 0; x < count; ++x)
-          *reinterpret_cast<float *>(c.base + c.rows[i] + c.columns[j + x]) = rounded[x];
-        return;
+      if (count <= kColumns && bits) {
+        bool areExact = true;
+        for (int64_t x = 0; x < count; ++x) {
+          rounded[x] = static_cast<float>(sums[x]);
+          areExact &= isExact(x);
+        }
+        if (areExact)
+          return accessTo<DType::F32, float>().write(targets, c.base + c.rows[i], rounded);
       }
+      if (count <= kColumns && roundSafely(sums, absolute, factor, rounded, count))
+        return accessTo<DType::F32, float>().write(targets, c.base + c.rows[i], rounded);
     }
     for (int64_t x = 0; x < count; ++x)
-      store(i, j + x, sums[x], factor * absolute[x]);
+      store(i, j + x, sums[x], isExact(x) ? 0 : factor * absolute[x]);
   }
 
   void store(int64_t i, int64_t j, double sum, double error) const {
@@ -452,6 +346,11 @@ private:
   const IndexedMatrix &a, &b;
   const MutableIndexedMatrix &c;
   int64_t depth;
+  /// A row's and a column's elements are whole numbers of so many bits, but for a power of two each:
+  /// sums of their products have the bits of both and those of the number of terms. All of them,
+  /// also on the way, are numbers of f64 up to so many.
+  static constexpr int kExactBits = 53;
+  const int depthBits = static_cast<int>(std::bit_width(static_cast<uint64_t>(depth)));
 };
 
 template <typename T>
@@ -499,8 +398,14 @@ void multiplyAs(Accumulate accumulate, const IndexedMatrix &a, const IndexedMatr
 
 void multiplyMatrices(DType type, Accumulate accumulate, IndexedMatrix a, IndexedMatrix b,
                       MutableIndexedMatrix c) {
-  // Tiles are wide: let the longer side of C run across. Products commute, sums keep their order.
-  if (c.columns.size() < 16 && c.rows.size() > c.columns.size()) {
+  // Tiles are wide: let the longer side of C run across, or the one whose elements lie together.
+  // Products commute, sums keep their order.
+  auto areTogether = [&](std::span<const int64_t> offsets) {
+    return offsets.size() > 1 && offsets[1] - offsets[0] == tensor::info(type).bytes;
+  };
+  bool isShort = c.columns.size() < 16 && c.rows.size() > c.columns.size();
+  bool isApart = c.rows.size() >= 16 && areTogether(c.rows) && !areTogether(c.columns);
+  if (isShort || isApart) {
     std::swap(a, b);
     a = a.transposed();
     b = b.transposed();

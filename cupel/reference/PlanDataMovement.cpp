@@ -3,6 +3,8 @@
 #include "cupel/reference/DataMovement.h"
 #include "cupel/reference/Elementwise.h"
 #include "cupel/reference/Indexing.h"
+#include "cupel/reference/PlanElementwise.h"
+#include "cupel/reference/ReadInPlace.h"
 #include "cupel/reference/Registry.h"
 #include "cupel/reference/Sort.h"
 
@@ -45,17 +47,58 @@ Result<Shape> shapeFrom(const Tensor &tensor) {
   return *values;
 }
 
+/// Whether all who take the value read operands where they lie: to write it out would take more
+/// memory and time than many of them.
+bool isOfElementwise(Operation *op) {
+  auto isQuantized = [](mlir::Type type) {
+    return isa<quant::QuantizedType>(getElementTypeOrSelf(type));
+  };
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return user->getBlock() == op->getBlock() && elementOpOf(user) &&
+           llvm::none_of(user->getOperandTypes(), isQuantized) &&
+           llvm::none_of(user->getResultTypes(), isQuantized);
+  });
+}
+
+/// How many elements from the last dimensions on are neighbours, or one element again and again. Sizes
+/// that are not known are not counted.
+int64_t rowLength(stablehlo::BroadcastInDimOp op) {
+  auto from = cast<RankedTensorType>(op.getOperand().getType());
+  ArrayRef<int64_t> to = op.getType().getShape(), dimensions = op.getBroadcastDimensions();
+  llvm::SmallVector<int64_t> steps(to.size(), 0);
+  int64_t step = 1;
+  for (int64_t i = from.getRank() - 1; i >= 0; --i) {
+    if (from.isDynamicDim(i))
+      return 0;
+    if (from.getDimSize(i) != 1)
+      steps[dimensions[i]] = step;
+    step *= from.getDimSize(i);
+  }
+  int64_t neighbours = 1, repeated = 1;
+  bool areNeighbours = true, isRepeated = true;
+  for (size_t d = to.size(); d-- > 0 && (areNeighbours || isRepeated);) {
+    if (ShapedType::isDynamic(to[d]))
+      break;
+    areNeighbours &= to[d] == 1 || steps[d] == neighbours;
+    isRepeated &= to[d] == 1 || steps[d] == 0;
+    neighbours *= areNeighbours ? to[d] : 1;
+    repeated *= isRepeated ? to[d] : 1;
+  }
+  return std::max(neighbours, repeated);
+}
+
 Result<StepFunction> planBroadcastInDim(Operation *op, Planning &) {
   auto broadcast = cast<stablehlo::BroadcastInDimOp>(op);
   Shape shape = shapeOf(broadcast.getType());
   std::vector<int64_t> dims = toVector(broadcast.getBroadcastDimensions());
-  return single(op, [shape, dims](GridProcess &, StepArguments &arguments) -> Result<Tensor> {
+  return single(op, [shape, dims, mayLie = isReadInPlace(op)](
+                        GridProcess &, StepArguments &arguments) -> Result<Tensor> {
     // A bounded dimension has the size its operand has.
     Shape sizes = shape;
     for (size_t i = 0; i < dims.size(); ++i)
       if (sizes[dims[i]] < 0)
         sizes[dims[i]] = arguments.tensor(0).dim(i);
-    return broadcastInDim(arguments.tensor(0), std::move(sizes), dims);
+    return broadcastInDim(arguments.tensor(0), std::move(sizes), dims, mayLie);
   });
 }
 
@@ -395,6 +438,11 @@ Result<StepFunction> planSort(Operation *op, Planning &planning) {
 }
 
 } // namespace
+
+bool isReadInPlace(Operation *op) {
+  auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+  return broadcast && rowLength(broadcast) >= kLongRow && isOfElementwise(op);
+}
 
 void registerDataMovement(Registry &registry) {
   registry.add("stablehlo.broadcast_in_dim", planBroadcastInDim);

@@ -37,6 +37,38 @@ TEST_F(PlanTest, EndlessLoopsMeetTheLimits) {
   EXPECT_NE(result.message().find("--timeout"), std::string::npos) << result.message();
 }
 
+// A broadcast that only elementwise operations take is not written out; one that leaves the program,
+// or goes elsewhere, is.
+TEST_F(PlanTest, BroadcastsAreReadWhereTheyLie) {
+  const char *text = R"(
+func.func @main(%x: tensor<2x3x100xf32>, %c: tensor<3xf32>) -> (tensor<2x3x100xf32>, tensor<2x3x100xf32>, tensor<2x100x3xf32>) {
+  %0 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<3xf32>) -> tensor<2x3x100xf32>
+  %1 = stablehlo.add %x, %0 : tensor<2x3x100xf32>
+  %2 = stablehlo.multiply %1, %0 : tensor<2x3x100xf32>
+  %3 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<3xf32>) -> tensor<2x3x100xf32>
+  %4 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<3xf32>) -> tensor<2x3x100xf32>
+  %5 = stablehlo.transpose %4, dims = [0, 2, 1] : (tensor<2x3x100xf32>) -> tensor<2x100x3xf32>
+  return %2, %3, %5 : tensor<2x3x100xf32>, tensor<2x3x100xf32>, tensor<2x100x3xf32>
+})";
+  std::vector<bool> lies;
+  RunOptions options;
+  options.trace = [&](const Step &step, std::span<const Value> values) {
+    if (step.op->getName().getStringRef() == "stablehlo.broadcast_in_dim")
+      lies.push_back(!values[0].tensor().isContiguous());
+  };
+  tensor::Tensor x = *tensor::Tensor::zeros(tensor::DType::F32, {2, 3, 100});
+  tensor::Tensor c = tensor::Tensor::of<tensor::DType::F32>({3}, {1, 2, 3});
+  auto results = run(text, options, {Value(x), Value(c)});
+  ASSERT_TRUE(results) << results.message();
+  EXPECT_EQ(lies, (std::vector<bool>{true, false, false}));
+  for (int64_t i = 0; i < 600; ++i) {
+    float channel = static_cast<float>(1 + i / 100 % 3);
+    ASSERT_EQ((*results)[0].tensor().dataAs<float>()[i], channel * channel);
+    ASSERT_EQ((*results)[1].tensor().dataAs<float>()[i], channel);
+    ASSERT_EQ((*results)[2].tensor().dataAs<float>()[i], static_cast<float>(1 + i % 3));
+  }
+}
+
 // A loop on scalars is compiled, but a trace sees what happens in it.
 TEST_F(PlanTest, TracesShowEveryIteration) {
   const char *text = R"(

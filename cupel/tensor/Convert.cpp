@@ -76,18 +76,31 @@ __attribute__((target("avx2"))) void convertByAvx2(const void *source, void *tar
   convertCommon<from, to>(static_cast<const Storage<from> *>(source),
                           static_cast<Storage<to> *>(target), count);
 }
+template <DType from, DType to>
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void
+convertByAvx512(const void *source, void *target, int64_t count) {
+  convertCommon<from, to>(static_cast<const Storage<from> *>(source),
+                          static_cast<Storage<to> *>(target), count);
+}
 #endif
 
 /// Whether it was done.
 bool convertByVectors(DType from, const void *source, DType to, void *target, int64_t count) {
 #if defined(__x86_64__)
   static const bool hasVectors = __builtin_cpu_supports("avx2");
+  static const bool hasLongVectors =
+      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (!hasVectors || !isCommon(from) || !isCommon(to))
     return false;
   dispatch(from, [&]<DType one>() {
     dispatch(to, [&]<DType other>() {
-      if constexpr (isCommon(one) && isCommon(other))
-        convertByAvx2<one, other>(source, target, count);
+      if constexpr (isCommon(one) && isCommon(other)) {
+        if (hasLongVectors)
+          convertByAvx512<one, other>(source, target, count);
+        else
+          convertByAvx2<one, other>(source, target, count);
+      }
     });
   });
   return true;

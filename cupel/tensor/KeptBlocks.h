@@ -20,6 +20,8 @@ public:
   ~BlockKeeper();
   BlockKeeper(const BlockKeeper &) = delete;
   BlockKeeper &operator=(const BlockKeeper &) = delete;
+  /// The most that was in use since the first of them began, beyond what was in use then.
+  size_t taken() const;
 };
 
 /// Blocks smaller than this come from the allocator, which keeps them itself.

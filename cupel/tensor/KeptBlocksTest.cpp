@@ -4,7 +4,9 @@
 #include "cupel/tensor/Tensor.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -23,6 +25,17 @@ TEST(KeptBlocksTest, WhatEndsIsUsedAgain) {
   first = Tensor();
   EXPECT_GE(keptBytes(), size_t(kMany));
   EXPECT_EQ(bytes(kMany - 1000).data(), address);
+}
+
+TEST(KeptBlocksTest, TellsHowMuchWasTakenAtOnce) {
+  Tensor before = bytes(kMany);
+  BlockKeeper keeper;
+  EXPECT_EQ(keeper.taken(), 0u);
+  for (int i = 0; i < 3; ++i)
+    bytes(kMany);
+  EXPECT_NEAR(double(keeper.taken()), double(kMany), 4096); // Whole pages.
+  Tensor first = bytes(kMany), second = bytes(kMany);
+  EXPECT_NEAR(double(keeper.taken()), double(2 * kMany), 2 * 4096);
 }
 
 TEST(KeptBlocksTest, KeptAndUsedAreNoMoreThanWasUsedAtOnce) {
@@ -76,27 +89,84 @@ TEST(KeptBlocksTest, OneThatASmallBlockIsCutOffIsStretched) {
   EXPECT_EQ(std::count(small.dataAs<int8_t>(), small.dataAs<int8_t>() + small.size(), int8_t(5)), small.size());
 }
 
-TEST(KeptBlocksTest, ManySizesInAnyOrderStayApartAndWithinWhatWasUsed) {
+#if defined(__linux__)
+/// Which share of a tensor's pages is not there yet: the system clears them when they are touched.
+double newShareOf(Tensor &tensor) {
+  int8_t *values = tensor.mutableAs<int8_t>();
+  std::vector<unsigned char> isThere(size_t(tensor.size()) / 4096);
+  auto page = reinterpret_cast<uintptr_t>(values) / 4096 * 4096;
+  mincore(reinterpret_cast<void *>(page), isThere.size() * 4096, isThere.data());
+  auto there = std::ranges::count_if(isThere, [](unsigned char x) { return (x & 1) != 0; });
+  return 1 - double(there) / double(isThere.size());
+}
+
+// Small ones that live on cut what a large one left into parts, none of which the next fits into.
+TEST(KeptBlocksTest, ALargeOneIsPutTogetherOfParts) {
   BlockKeeper keeper;
-  std::vector<Tensor> held(12);
+  constexpr int64_t kLarge = 12 * kMany;
+  {
+    std::vector<Tensor> lasting, others;
+    for (int i = 0; i < 4; ++i) {
+      others.push_back(bytes(kLarge / 4));
+      std::fill_n(others.back().mutableAs<int8_t>(), kLarge / 4, int8_t(1));
+      lasting.push_back(bytes(3 << 20));
+      std::fill_n(lasting.back().mutableAs<int8_t>(), 3 << 20, int8_t(i));
+    }
+    others.clear();
+    Tensor large = bytes(kLarge);
+    EXPECT_LT(newShareOf(large), 0.2);
+    std::fill_n(large.mutableAs<int8_t>(), kLarge, int8_t(9));
+    for (int i = 0; i < 4; ++i)
+      EXPECT_EQ(std::count(lasting[i].dataAs<int8_t>(), lasting[i].dataAs<int8_t>() + (3 << 20),
+                           int8_t(i)),
+                3 << 20);
+    EXPECT_EQ(std::count(large.dataAs<int8_t>(), large.dataAs<int8_t>() + kLarge, int8_t(9)),
+              kLarge);
+  }
+  // And once more of what it is made of, cleared.
+  Tensor zeros = *Tensor::zeros(DType::I8, {kLarge});
+  EXPECT_EQ(std::count(zeros.dataAs<int8_t>(), zeros.dataAs<int8_t>() + kLarge, int8_t(0)), kLarge);
+}
+
+#endif
+
+/// Tensors of all sizes up to `largest` come and go in any order; each keeps what it holds, and of each at
+/// most `unused` bytes are kept beyond what was used at once.
+void expectApartAndWithin(size_t count, int rounds, int64_t largest, size_t unused) {
+  BlockKeeper keeper;
+  std::vector<Tensor> held(count);
   size_t live = 0, most = 0;
-  uint32_t state = 1;
-  for (int i = 0; i < 400; ++i) {
+  uint32_t state = 7;
+  // The first byte of each mebibyte, and the last of all.
+  auto eachPart = [](const Tensor &of, auto &&visit) {
+    for (int64_t at = 0; at < of.size(); at += 1 << 20)
+      visit(at);
+    if (of.size())
+      visit(of.size() - 1);
+  };
+  for (int i = 0; i < rounds; ++i) {
     state = state * 1664525 + 1013904223;
-    Tensor &place = held[(state >> 8) % held.size()];
+    const size_t number = (state >> 8) % count;
+    Tensor &place = held[number];
     live -= size_t(place.size());
     place = Tensor();
-    place = bytes((1 << 20) + int64_t(state >> 9) % (6 << 20));
+    place = bytes((1 << 20) + int64_t(state >> 9) % largest);
     live += size_t(place.size());
     most = std::max(most, live);
-    int8_t *values = place.mutableAs<int8_t>();
-    values[0] = values[place.size() - 1] = int8_t(i);
-    for (Tensor &other : held)
-      if (other.size())
-        EXPECT_EQ(other.dataAs<int8_t>()[0], other.dataAs<int8_t>()[other.size() - 1]);
-    // Pages for alignment, and what is too little to be of use to others.
-    EXPECT_LE(live + keptBytes(), most + held.size() * ((256 << 10) + 3 * 4096));
+    eachPart(place, [values = place.mutableAs<int8_t>(), number](int64_t at) { values[at] = int8_t(number); });
+    for (size_t h = 0; h < count; ++h)
+      eachPart(held[h], [&](int64_t at) { EXPECT_EQ(held[h].dataAs<int8_t>()[at], int8_t(h)) << i; });
+    // And pages for alignment.
+    EXPECT_LE(live + keptBytes(), most + count * (unused + 3 * 4096));
   }
+}
+
+// Of a small one what is too little for others is not used, of a large one up to a large page.
+TEST(KeptBlocksTest, ManySizesInAnyOrderStayApartAndWithinWhatWasUsed) {
+  expectApartAndWithin(12, 400, 6 << 20, 256 << 10);
+}
+TEST(KeptBlocksTest, LargeOnesInAnyOrderStayApartAndWithinWhatWasUsed) {
+  expectApartAndWithin(6, 200, 80 << 20, 2 << 20);
 }
 
 TEST(KeptBlocksTest, ZerosAreZeroInABlockThatWasUsed) {

@@ -20,19 +20,34 @@ namespace {
 /// Where files are mapped now: pages of other memory would be lost if they were given back.
 class Mappings {
 public:
-  void add(const void *address, size_t size) {
+  void add(const void *address, size_t size, bool isOnDisk) {
     std::lock_guard lock(mutex);
-    ends[reinterpret_cast<uintptr_t>(address)] = reinterpret_cast<uintptr_t>(address) + size;
+    all[reinterpret_cast<uintptr_t>(address)] = {reinterpret_cast<uintptr_t>(address) + size, isOnDisk};
   }
   void remove(const void *address) {
     std::lock_guard lock(mutex);
-    ends.erase(reinterpret_cast<uintptr_t>(address));
+    all.erase(reinterpret_cast<uintptr_t>(address));
   }
   void giveBack(std::span<const std::byte> bytes);
+  bool contain(std::span<const std::byte> bytes) {
+    auto begin = reinterpret_cast<uintptr_t>(bytes.data());
+    std::lock_guard lock(mutex);
+    return find(begin, begin + bytes.size()) != nullptr;
+  }
 
 private:
+  struct Mapping {
+    uintptr_t end = 0;
+    bool isOnDisk = false; // Else the file lies in memory itself.
+  };
+  /// The one that has all of this, or null.
+  const Mapping *find(uintptr_t begin, uintptr_t end) const {
+    auto behind = all.upper_bound(begin);
+    return behind != all.begin() && end <= std::prev(behind)->second.end ? &std::prev(behind)->second : nullptr;
+  }
+
   std::mutex mutex;
-  std::map<uintptr_t, uintptr_t> ends; // by where they begin
+  std::map<uintptr_t, Mapping> all; // by where they begin
 };
 
 /// Never destroyed: files of other globals may be unmapped later.
@@ -60,14 +75,15 @@ void Mappings::giveBack(std::span<const std::byte> bytes) {
   if (pages.isEmpty())
     return;
   std::lock_guard lock(mutex); // Nobody unmaps the file meanwhile.
-  auto behind = ends.upper_bound(pages.begin);
-  if (behind != ends.begin() && pages.end <= std::prev(behind)->second)
+  // What lies in memory itself would stay there, and only be counted no longer.
+  if (const Mapping *mapping = find(pages.begin, pages.end); mapping && mapping->isOnDisk)
     pages.giveBack();
 }
 
 } // namespace
 
 void giveBackPages(std::span<const std::byte> bytes) { mappings().giveBack(bytes); }
+bool areMapped(std::span<const std::byte> bytes) { return mappings().contain(bytes); }
 
 std::span<const std::byte> contiguousBytes(const Tensor &tensor) {
   std::optional<int64_t> size = byteCount(tensor.dtype(), tensor.shape());
@@ -83,10 +99,9 @@ Result<SharedBytes> mapFile(const std::string &path) {
     auto size = static_cast<size_t>(status.st_size);
     void *mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapping != MAP_FAILED) {
-      // What lies in memory itself would stay there, and only be counted no longer.
       struct statfs disk;
-      if (::fstatfs(fd, &disk) == 0 && disk.f_type != TMPFS_MAGIC && disk.f_type != RAMFS_MAGIC)
-        mappings().add(mapping, size);
+      mappings().add(mapping, size,
+                     ::fstatfs(fd, &disk) == 0 && disk.f_type != TMPFS_MAGIC && disk.f_type != RAMFS_MAGIC);
       ::close(fd);
       return SharedBytes{{static_cast<const std::byte *>(mapping), size},
                          std::shared_ptr<const void>(mapping,

@@ -66,6 +66,7 @@ TEST(MappedFile, PagesOfFilesAloneAreGivenBack) {
     return std::ranges::all_of(bytes, [](std::byte one) { return one == std::byte{1}; });
   };
   EXPECT_TRUE(areOnes(file->bytes));
+  EXPECT_TRUE(areMapped(file->bytes.subspan(1000, 10)));
   int64_t before = residentOfFiles();
   giveBackPages(file->bytes.subspan(1000, kSize / 2));
   struct statfs disk;
@@ -77,6 +78,7 @@ TEST(MappedFile, PagesOfFilesAloneAreGivenBack) {
   std::vector<std::byte> heap(kSize, std::byte{1});
   giveBackPages(heap);
   EXPECT_TRUE(areOnes(heap));
+  EXPECT_FALSE(areMapped(heap));
   *file = SharedBytes();
   giveBackPages(heap);
   EXPECT_TRUE(areOnes(heap));

@@ -16,6 +16,9 @@ namespace cupel::tensor {
 /// of files which lie in memory themselves too.
 void giveBackPages(std::span<const std::byte> bytes);
 
+/// Whether these bytes lie in a file that mapFile has mapped: nobody in this process can write to them.
+bool areMapped(std::span<const std::byte> bytes);
+
 /// The bytes that a tensor's elements lie in, where they lie one behind the other; empty otherwise.
 std::span<const std::byte> contiguousBytes(const Tensor &tensor);
 

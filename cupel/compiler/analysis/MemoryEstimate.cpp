@@ -2,6 +2,7 @@
 
 #include "cupel/ir/sdy/Sdy.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
+#include "cupel/reference/ReadInPlace.h"
 #include "cupel/reference/ShardsOf.h"
 #include "cupel/compiler/analysis/Cost.h"
 
@@ -22,8 +23,10 @@ constexpr int kMostCalls = 100; // Within each other.
 /// The memory that values lie in, by number. A tuple or a future has several.
 using Memories = SmallVector<int, 1>;
 
-/// Result i is operand i.
+/// Result i is operand i, or reads it where it lies.
 bool handsOn(Operation &op) {
+  if (reference::isReadInPlace(&op))
+    return true;
   if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
     return op.getNumOperands() == 1 && op.getNumResults() == 1 &&
            llvm::is_contained({"Sharding", "LayoutConstraint", "annotate_device_placement"},
@@ -251,7 +254,8 @@ private:
         // The one holder is the operand itself, or several operands that are the same value.
         Memories own = frame.lookup(operand);
         if (own.size() == 1 && own[0] >= 0 && objects[own[0]].holders == 1 &&
-            bytesOf(operand.getType()) == bytes && elementsOf(operand) == elementsOf(result))
+            objects[own[0]].bytes == bytes && bytesOf(operand.getType()) == bytes &&
+            elementsOf(operand) == elementsOf(result))
           reused = own[0];
       }
       results.push_back({reused >= 0 ? reused : make(bytes)});
