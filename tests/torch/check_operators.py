@@ -241,6 +241,10 @@ def attention() -> Iterator[Case]:
     y, total = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True)
     yield ("flash_backward", lambda g, q, k, v, y, s: aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, y, s, 0.0, True),
            (r(2, 4, 5, 8), q, k, v, y, total))
+    shared = r(2, 2, 7, 8), r(2, 2, 7, 8)
+    y, total = aten._scaled_dot_product_flash_attention_for_cpu(q, *shared, 0.0, True)
+    yield ("flash_backward_gqa", lambda g, q, k, v, y, s: aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, y, s, 0.0, True),
+           (r(2, 4, 5, 8), q, *shared, y, total))
     yield "math", lambda q, k, v: aten._scaled_dot_product_attention_math(q, k, v, None, 0.0, True), (q, k, v)
 
 
@@ -256,6 +260,10 @@ def embeddings() -> Iterator[Case]:
         _, owner, size, top = aten._embedding_bag(w, at, torch.tensor([0, 2, 2, 5]), False, mode, False, None, False, 4)
         yield (f"_embedding_bag_dense_backward_{mode}",
                lambda g, i, o, s, t, m=mode: aten._embedding_bag_dense_backward(g, i, o, s, t, 5, False, m, None, 4), (r(4, 3), at, owner, size, top))
+    many, begins = torch.arange(600) * 7 % 50, torch.tensor([0, 0, 17, 18, 300, 300, 599, 600, 600])  # Bags without an index, and ones behind the last.
+    for mode, padding in ((0, -1), (1, -1), (0, 7), (1, 7)):
+        yield (f"_embedding_bag_large_{mode}_{padding}", lambda w, i, o, m=mode, p=padding: aten._embedding_bag(w, i, o, False, m, False, None, False, p)[0], (r(50, 24), many, begins))
+    yield "_embedding_bag_weighted", lambda w, i, o, s: aten._embedding_bag(w, i, o, False, 0, False, s, False, -1)[0], (r(50, 24), many, begins, r(600))
     yield "embedding_max_norm", lambda w, i: F.embedding(i, w.clone(), max_norm=1.0), (w, at)
     yield "renorm", lambda w: torch.renorm(w, 1.5, 1, 0.8), (w,)
 

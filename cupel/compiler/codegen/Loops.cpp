@@ -236,6 +236,27 @@ V loadRepeated(Emitter &e, const RowAccess &row, V i, V count) {
   return e.CreateSelect(isLow, e.splat(low), e.splat(high));
 }
 
+/// Neighbours in the row lie up to this far apart: all that lies between is read in vectors, of which lanes are picked.
+constexpr int64_t kNear = 4;
+V loadNear(Emitter &e, const RowAccess &row, V i) {
+  int64_t step = std::abs(row.stride), lanes = int64_t(e.lanes), span = (lanes - 1) * step + 1;
+  llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
+  V lowest = addressOf(e, row, row.stride > 0 ? i : e.CreateAdd(i, e.i64(lanes - 1)));
+  V result = llvm::PoisonValue::get(vector);
+  for (int64_t k = 0; k < step; ++k) {
+    int64_t begin = std::min(k * lanes, span - lanes); // The last one ends with the last element: nothing behind it is read.
+    SmallVector<int> order;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t place = (row.stride > 0 ? lane : lanes - 1 - lane) * step;
+      bool isHere = place >= begin && place < begin + lanes;
+      order.push_back(int(isHere ? lanes + place - begin : lane));
+    }
+    V part = e.CreateAlignedLoad(vector, e.CreateGEP(element, lowest, e.i64(begin)), alignOf(row));
+    result = e.CreateShuffleVector(result, part, order);
+  }
+  return result;
+}
+
 /// All lanes exist.
 V loadWhole(Emitter &e, const RowAccess &row, V i) {
   llvm::Type *element = e.storageType(row.view->type), *vector = e.vectorOf(element);
@@ -249,6 +270,8 @@ V loadWhole(Emitter &e, const RowAccess &row, V i) {
   }
   if (row.stride == 0)
     return e.splat(e.CreateLoad(element, row.base));
+  if (std::abs(row.stride) <= kNear && e.lanes > 1)
+    return loadNear(e, row, i);
   V first = addressOf(e, row, i);
   V result = llvm::PoisonValue::get(vector);
   for (unsigned lane = 0; lane < e.lanes; ++lane) {

@@ -75,7 +75,7 @@ def Dev_PlaceOp : Dev_Op<"place"> {
 }
 
 def Dev_AsOp : Dev_Op<"as"> {
-  let summary = "The same memory as a tensor of another shape";
+  let summary = "The same memory as a tensor of another shape, or of the same bytes in other elements";
   let arguments = (ins Dev_Buffer:$source);
   let results = (outs Dev_Buffer:$buffer);
   let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `to` qualified(type($buffer))";

@@ -35,7 +35,7 @@ func::FuncOp expandProgram(ProgramOp program) {
     Type type = cast<BufferType>(buffer.getType()).getTensor();
     if (value.getType() == type)
       return value;
-    return builder.create<stablehlo::ReshapeOp>(buffer.getLoc(), type, value);
+    return tir::asOtherElements(builder, buffer.getLoc(), cast<RankedTensorType>(type), value);
   };
   for (Operation &op : body) {
     if (auto argument = dyn_cast<ArgumentOp>(op)) {

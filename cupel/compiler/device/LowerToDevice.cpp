@@ -176,11 +176,21 @@ private:
     return BufferType::get(type.getContext(), cast<RankedTensorType>(type));
   }
 
-  /// The value that a chain of reshapes begins with.
+  /// The value that a chain of others which lie in the same memory begins with.
   static Value sourceOf(Value value) {
-    while (auto reshape = value.getDefiningOp<stablehlo::ReshapeOp>())
-      value = reshape.getOperand();
+    while (value.getDefiningOp() && isSameMemory(*value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     return value;
+  }
+  /// Another shape, complex numbers as pairs, or bytes in elements of another width.
+  static bool isSameMemory(Operation &op) {
+    auto bitsOf = [](Value value) {
+      auto type = cast<RankedTensorType>(value.getType());
+      return type.getElementType().isIntOrFloat() ? type.getElementTypeBitWidth() : 0;
+    };
+    if (auto bits = dyn_cast<stablehlo::BitcastConvertOp>(op))
+      return bitsOf(bits.getOperand()) != bitsOf(bits.getResult()) && bitsOf(bits.getOperand()) >= 8 && bitsOf(bits.getResult()) >= 8;
+    return isa<stablehlo::ReshapeOp, tir::AsOp>(op);
   }
 
   /// Results that a launch computes are written where they will be handed out.
@@ -245,9 +255,8 @@ private:
                                                      constant.getValue());
       return success();
     }
-    if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
-      buffers[reshape.getResult()] = builder.create<AsOp>(
-          op.getLoc(), bufferType(reshape.getResult().getType()), buffers[reshape.getOperand()]);
+    if (isSameMemory(op)) {
+      buffers[op.getResult(0)] = builder.create<AsOp>(op.getLoc(), bufferType(op.getResult(0).getType()), buffers[op.getOperand(0)]);
       return success();
     }
     SmallVector<Operation *> counted = countedBy(op);

@@ -77,15 +77,18 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
     return buildPlainTensorPipeline(manager, pipeline);
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
+  manager.addPass(tir::createComplexAsPairs());
   manager.addPass(tir::createQuantizedAsIntegers());
   manager.addPass(tir::createVolumesAsImages());
   manager.addPass(tir::createIntegerSums()); // While weights that are constants are integers.
   manager.addPass(tir::createFoldConstants());
+  manager.addPass(tir::createUntransposePlaces());
   manager.addPass(tir::createSeparateGathers());
   manager.addPass(tir::createWidenWindows());
   manager.addPass(tir::createSinkGathers());
   manager.addPass(tir::createJoinPlaces());
   manager.addPass(tir::createGathersAsMoves());
+  manager.addPass(tir::createUnrollShortReductions());
   manager.addPass(tir::createFoldConstants({/*evaluate=*/true, /*joinsVectors=*/true}));
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());

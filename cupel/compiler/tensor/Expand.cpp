@@ -407,12 +407,63 @@ static LogicalResult expandOnReference(OnReferenceOp op) {
   return success();
 }
 
+Value asOtherElements(OpBuilder &builder, Location location, RankedTensorType type, Value value) {
+  auto from = cast<RankedTensorType>(value.getType());
+  auto reshaped = [&](Value one, ArrayRef<int64_t> sizes) -> Value {
+    return builder.create<stablehlo::ReshapeOp>(location, RankedTensorType::get(sizes, cast<RankedTensorType>(one.getType()).getElementType()), one);
+  };
+  if (from.getElementType() == type.getElementType())
+    return reshaped(value, type.getShape());
+  if (isa<ComplexType>(from.getElementType())) {
+    Type element = cast<ComplexType>(from.getElementType()).getElementType();
+    if (element != type.getElementType()) { // By way of the parts.
+      SmallVector<int64_t> pairs = {from.getNumElements(), 2};
+      return asOtherElements(builder, location, type, asOtherElements(builder, location, RankedTensorType::get(pairs, element), value));
+    }
+    auto column = RankedTensorType::get({from.getNumElements(), 1}, type.getElementType());
+    auto part = [&](Value one) -> Value { return builder.create<stablehlo::ReshapeOp>(location, column, one); };
+    auto partType = from.clone(type.getElementType());
+    Value pairs[] = {part(builder.create<stablehlo::RealOp>(location, partType, value)), part(builder.create<stablehlo::ImagOp>(location, partType, value))};
+    return reshaped(builder.create<stablehlo::ConcatenateOp>(location, ValueRange(pairs), uint64_t{1}), type.getShape());
+  }
+  if (!isa<ComplexType>(type.getElementType())) {
+    // Bits of elements of another width, the lower ones first.
+    auto widthOf = [](RankedTensorType one) { return int64_t(one.getElementTypeBitWidth()); };
+    SmallVector<int64_t> parted = {from.getNumElements()}, made = {type.getNumElements()};
+    if (widthOf(from) < widthOf(type))
+      parted = {type.getNumElements(), widthOf(type) / widthOf(from)};
+    else if (widthOf(from) > widthOf(type))
+      made = {from.getNumElements(), widthOf(from) / widthOf(type)};
+    return reshaped(builder.create<stablehlo::BitcastConvertOp>(location, RankedTensorType::get(made, type.getElementType()), reshaped(value, parted)),
+                    type.getShape());
+  }
+  Type real = cast<ComplexType>(type.getElementType()).getElementType();
+  int64_t count = type.getNumElements(), step[] = {1, 1};
+  if (from.getElementType() != real)
+    return asOtherElements(builder, location, type, asOtherElements(builder, location, RankedTensorType::get({count, 2}, real), value));
+  Value pairs = reshaped(value, {count, 2});
+  auto part = [&](int64_t which) {
+    int64_t from[] = {0, which}, to[] = {count, which + 1};
+    return reshaped(builder.create<stablehlo::SliceOp>(location, pairs, ArrayRef(from), ArrayRef(to), ArrayRef(step)), type.getShape());
+  };
+  Value first = part(0), second = part(1);
+  return builder.create<stablehlo::ComplexOp>(location, type, first, second);
+}
+
+static LogicalResult expandAs(AsOp op) {
+  OpBuilder builder(op);
+  op.getResult().replaceAllUsesWith(asOtherElements(builder, op.getLoc(), cast<RankedTensorType>(op.getResult().getType()), op.getOperand()));
+  op.erase();
+  return success();
+}
+
 LogicalResult expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<MapOp, RowOp, ReduceOp, ProductOp, AttentionOp, ConvolutionOp, CorrelationOp, PoolOp>(
           [](auto one) { return Expansion(one).run(one); })
       .Case<WhileOp, CaseOp>([](auto one) { return expandControlFlow(one); })
       .Case<OnReferenceOp>(expandOnReference)
+      .Case<AsOp>(expandAs)
       .Default([](Operation *other) { return other->emitOpError("has no expansion"); });
 }
 

@@ -330,6 +330,33 @@ void form(stablehlo::ConvolutionOp op) {
   op.erase();
 }
 
+/// Cumulative sums of halves are added up in f32 and rounded once, as pools are.
+void scanInFloats(stablehlo::ReduceWindowOp op) {
+  if (op.getInputs().size() != 1 || !isHalf(op.getInputs()[0]) || !isHalf(op.getResult(0)) || !simpleCombiner(op.getBody()))
+    return;
+  auto first = dyn_cast_or_null<FloatAttr>(splatOf(op.getInitValues()[0]));
+  if (!first || !compiler::mayRewrite(op, "scan-in-floats"))
+    return;
+  OpBuilder builder(op);
+  Type wide = builder.getF32Type(), element = elementOf(op.getResult(0));
+  Value input = converted(builder, op.getLoc(), op.getInputs()[0], wide);
+  auto number = DenseElementsAttr::get(RankedTensorType::get({}, wide), builder.getFloatAttr(wide, first.getValueAsDouble()));
+  Value init = builder.create<stablehlo::ConstantOp>(op.getLoc(), number);
+  OperationState state(op.getLoc(), op->getName());
+  state.addOperands({input, init});
+  state.addTypes(cast<RankedTensorType>(op.getResult(0).getType()).clone(wide));
+  state.addAttributes(op->getAttrs());
+  Region *body = state.addRegion();
+  body->takeBody(op.getBody());
+  for (BlockArgument argument : body->getArguments())
+    argument.setType(RankedTensorType::get({}, wide));
+  for (Operation &inner : body->front().without_terminator())
+    inner.getResult(0).setType(RankedTensorType::get({}, wide));
+  Operation *scan = builder.create(state);
+  op.getResult(0).replaceAllUsesWith(converted(builder, op.getLoc(), scan->getResult(0), element));
+  op.erase();
+}
+
 void form(stablehlo::ReduceWindowOp op) {
   if (op.getInputs().size() != 1 || op.getWindowDimensions().size() != 4 ||
       !hasImageShape(op.getInputs()[0]) ||
@@ -449,8 +476,12 @@ public:
         if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
           takePadding(convolution);
           form(widened(convolution));
-        } else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op))
-          form(window);
+        } else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
+          if (scannedLines(window)) // As long as lines: no pool, whose time grows with windows.
+            scanInFloats(window);
+          else
+            form(window);
+        }
       }
       eraseUnused(function.getBody().front());
     }

@@ -74,6 +74,38 @@ private:
   llvm::DenseSet<Value> sources;
 };
 
+/// Pairs of elements of 32 bits that stay together are moved as one of 64, between what is the same memory.
+bool copyPairs(Operation *op, const LoopNest &nest) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Value from = nest.readings()[0].value;
+  auto fromType = cast<RankedTensorType>(from.getType());
+  ViewAttr view = nest.view(0);
+  auto areEven = [](ArrayRef<int64_t> numbers) { return llvm::all_of(numbers, [](int64_t number) { return number % 2 == 0; }); };
+  ArrayRef<int64_t> sizes = nest.sizes(), strides = view.getStrides();
+  if (type.getElementTypeBitWidth() != 32 || sizes.size() < 2 || sizes.back() != 2 || strides.back() != 1 || view.getOffset() % 2 != 0 ||
+      !areEven(strides.drop_back()) || !view.getValid().empty() || fromType.getNumElements() % 2 != 0)
+    return false;
+  if (!compiler::mayRewrite(op, "copy"))
+    return true;
+  OpBuilder builder(op);
+  auto halved = [](ArrayRef<int64_t> numbers) { return llvm::map_to_vector(numbers, [](int64_t number) { return number / 2; }); };
+  auto paired = [&](int64_t count, Type element) { return RankedTensorType::get({count / 2, 2}, element); };
+  auto wide = [&](int64_t count) { return RankedTensorType::get({count / 2}, builder.getI64Type()); };
+  Location location = op->getLoc();
+  Value pairs = builder.create<stablehlo::ReshapeOp>(location, paired(fromType.getNumElements(), type.getElementType()), from);
+  Value together = builder.create<stablehlo::BitcastConvertOp>(location, wide(fromType.getNumElements()), pairs);
+  auto half = ViewAttr::get(op->getContext(), view.getOffset() / 2, halved(strides.drop_back()), {}, {});
+  auto map = builder.create<MapOp>(location, TypeRange{wide(type.getNumElements())}, together, sizes.drop_back(), builder.getArrayAttr({half}));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&map.getBody(), {}, {RankedTensorType::get({}, builder.getI64Type())}, {location});
+    builder.create<YieldOp>(location, map.getBody().getArguments());
+  }
+  Value apart = builder.create<stablehlo::BitcastConvertOp>(location, paired(type.getNumElements(), type.getElementType()), map.getResult(0));
+  op->getResult(0).replaceAllUsesWith(builder.create<stablehlo::ReshapeOp>(location, type, apart));
+  return true;
+}
+
 /// A move that nobody reads through becomes a copy.
 void copyMove(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -81,9 +113,9 @@ void copyMove(Operation *op) {
   nest.add(op->getResult(0), nest.identityStrides());
   if (nest.readings()[0].value == op->getResult(0))
     return; // It cannot be told as a way of reading.
-  if (!compiler::mayRewrite(op, "copy"))
-    return;
   (void)nest.collapse();
+  if (copyPairs(op, nest) || !compiler::mayRewrite(op, "copy"))
+    return;
   OpBuilder builder(op);
   auto map = builder.create<MapOp>(op->getLoc(), TypeRange{type}, nest.readings()[0].value,
                                    nest.sizes(), builder.getArrayAttr({nest.view(0)}));

@@ -21,6 +21,13 @@ def OutlineControlFlow : TensorPass<"outline-control-flow"> {
   }];
 }
 
+def ComplexAsPairs : TensorPass<"complex-as-pairs"> {
+  let summary = "Compute complex numbers as pairs of real ones";
+  let description = [{
+    Sums, products, magnitudes and choices of complex numbers become those of their parts, which are read where they lie, and what moves
+    complex numbers moves pairs. Division and transcendental functions stay as they are.
+  }];
+}
 def PlaceOnReference : TensorPass<"place-on-reference"> {
   let summary = "Set aside what the golden reference's kernels are to compute";
   let description = [{
@@ -91,6 +98,19 @@ def WidenWindows : TensorPass<"widen-windows"> {
   let description = [{
     Where nothing else of the vectors changes along that dimension of the batch: places of an image are the same in all channels. They,
     and what is computed of them, are computed once.
+  }];
+}
+def UntransposePlaces : TensorPass<"untranspose-places"> {
+  let summary = "Gather from, and scatter into, what a transpose is made of";
+  let description = [{
+    Instead of the transpose, where what was gathered, or is to be scattered, is less or keeps its order. A transpose of what was
+    gathered that moves windows between the dimensions of the batch says where windows are.
+  }];
+}
+def UnrollShortReductions : TensorPass<"unroll-short-reductions"> {
+  let summary = "Combine the few elements of a last dimension one by one";
+  let description = [{
+    Of two to four of them, so that loops go along what is left. What is computed of elements and of what they were reduced to stays a row.
   }];
 }
 def SinkGathers : TensorPass<"sink-gathers"> {

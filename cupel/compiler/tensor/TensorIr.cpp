@@ -533,6 +533,18 @@ LogicalResult CorrelationOp::verify() {
   return success();
 }
 
+LogicalResult AsOp::verify() {
+  auto complex = cast<RankedTensorType>(getOperand().getType()), pairs = cast<RankedTensorType>(getResult().getType());
+  if (!isa<ComplexType>(complex.getElementType()))
+    std::swap(complex, pairs);
+  auto element = dyn_cast<ComplexType>(complex.getElementType());
+  SmallVector<int64_t> shape(complex.getShape());
+  shape.push_back(2);
+  if (!element || pairs.getElementType() != element.getElementType() || pairs.getShape() != ArrayRef(shape))
+    return emitOpError("is between complex numbers and pairs of their parts");
+  return success();
+}
+
 LogicalResult PoolOp::verify() {
   auto image = cast<RankedTensorType>(getImage().getType()),
        result = cast<RankedTensorType>(getResult().getType());

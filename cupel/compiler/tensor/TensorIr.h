@@ -40,6 +40,9 @@ mlir::Operation &computedBy(mlir::Operation &op);
 
 /// Replaces the operation by StableHLO that computes the same.
 mlir::LogicalResult expand(mlir::Operation *op);
+/// The value as a tensor of this type, whose elements lie in memory as its own do: another shape, complex numbers as
+/// pairs or back, bits in elements of another width.
+mlir::Value asOtherElements(mlir::OpBuilder &builder, mlir::Location location, mlir::RankedTensorType type, mlir::Value value);
 /// Loops and branches: functions are put in line again, as they stand.
 mlir::LogicalResult expandControlFlow(mlir::Operation *op);
 /// All of tensor IR in the module.

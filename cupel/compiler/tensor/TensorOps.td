@@ -257,6 +257,17 @@ def Tir_CaseOp : Tir_Op<"case", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInt
   let hasVerifier = 1;
 }
 
+def Tir_AsOp : Tir_Op<"as", [Pure]> {
+  let summary = "The same memory: complex numbers as pairs of numbers, or pairs as complex numbers";
+  let description = [{
+    Pairs lie along a last dimension of two, the real part first. Nothing is moved.
+  }];
+  let arguments = (ins Hlo_Tensor:$operand);
+  let results = (outs Hlo_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type($operand, $result)";
+  let hasVerifier = 1;
+}
+
 def Tir_OnReferenceOp : Tir_Op<"on_reference", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "An operation that the golden reference's kernel is to compute";
   let description = [{

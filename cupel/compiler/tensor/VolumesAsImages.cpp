@@ -172,7 +172,7 @@ Value folded(Writer &w, stablehlo::ReduceWindowOp like, Value value, ArrayRef<in
 
 /// Folds of which it does not matter how often the initial value takes part, nor in what order.
 bool isPool(stablehlo::ReduceWindowOp op) {
-  if (op.getInputs().size() != 1 || !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()) ||
+  if (op.getInputs().size() != 1 || scannedLines(op) || !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()) ||
       !typeOf(op.getInputs()[0]).getElementType().isF32() || typeOf(op.getResult(0)).getNumElements() == 0 ||
       typeOf(op.getInputs()[0]).getNumElements() == 0)
     return false;

@@ -64,4 +64,28 @@ bool isNearConvolution(stablehlo::ReduceWindowOp pool) {
   return false;
 }
 
+std::optional<ScannedLines> scannedLines(stablehlo::ReduceWindowOp op) {
+  auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+  if (!type.hasStaticShape() || !areOnes(op.getWindowStrides()) || !areOnes(op.getBaseDilations()) || !areOnes(op.getWindowDilations()))
+    return std::nullopt;
+  Dims padding = paddingOf(op.getPadding(), size_t(type.getRank()));
+  ScannedLines lines;
+  int64_t dimension = -1;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    int64_t size = op.getWindowDimensions()[d], low = padding[2 * d], high = padding[2 * d + 1];
+    if (size == 1 && low == 0 && high == 0)
+      continue;
+    bool fromBegin = low == size - 1 && high == 0, fromEnd = low == 0 && high == size - 1;
+    if (dimension >= 0 || size < type.getDimSize(d) || !(fromBegin || fromEnd))
+      return std::nullopt;
+    dimension = d;
+    lines.fromEnd = !fromBegin;
+  }
+  if (dimension < 0)
+    return std::nullopt;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    (d < dimension ? lines.outer : d == dimension ? lines.count : lines.inner) *= type.getDimSize(d);
+  return lines;
+}
+
 } // namespace cupel::tir

@@ -38,4 +38,12 @@ bool isCorrelation(stablehlo::ConvolutionOp op);
 /// inmost there as well.
 bool isNearConvolution(stablehlo::ReduceWindowOp pool);
 
+/// Lines along which windows reach from an end to each element, as those of cumulative sums do.
+struct ScannedLines {
+  int64_t outer = 1, count = 1, inner = 1; // Elements of a line lie `inner` apart.
+  bool fromEnd = false;
+};
+/// Nothing if the windows are others. One walk along each line does what as many windows as it has elements say.
+std::optional<ScannedLines> scannedLines(stablehlo::ReduceWindowOp op);
+
 } // namespace cupel::tir

@@ -244,3 +244,27 @@ func.func @whole_window(%x: tensor<2x8x7x7xf32>) -> (tensor<2x8x1x1xf32>, tensor
   }) : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8x1x1xf32>
   return %0, %1, %2 : tensor<2x8x1x1xf32>, tensor<2x8x1x2xf32>, tensor<2x8x1x1xf32>
 }
+
+// Windows as long as the channels are a cumulative sum, no pool; of halves it is one of f32, rounded once.
+// CHECK-LABEL: func.func @scans
+// CHECK-NOT: tir.pool
+// CHECK: "stablehlo.reduce_window"(%arg0
+// CHECK: %[[W:.*]] = stablehlo.convert %arg1 : (tensor<3x9xbf16>) -> tensor<3x9xf32>
+// CHECK: %[[S:.*]] = "stablehlo.reduce_window"(%[[W]]
+// CHECK: stablehlo.add {{.*}} : tensor<f32>
+// CHECK: stablehlo.convert %[[S]] : (tensor<3x9xf32>) -> tensor<3x9xbf16>
+func.func @scans(%x: tensor<2x8x7x7xf32>, %h: tensor<3x9xbf16>) -> (tensor<2x8x7x7xf32>, tensor<3x9xbf16>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 8, 1, 1>, padding = dense<[[0, 0], [7, 0], [0, 0], [0, 0]]> : tensor<4x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<2x8x7x7xf32>, tensor<f32>) -> tensor<2x8x7x7xf32>
+  %1 = "stablehlo.reduce_window"(%h, %none) <{window_dimensions = array<i64: 1, 9>, padding = dense<[[0, 0], [8, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %2 = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %2 : tensor<bf16>
+  }) : (tensor<3x9xbf16>, tensor<bf16>) -> tensor<3x9xbf16>
+  return %0, %1 : tensor<2x8x7x7xf32>, tensor<3x9xbf16>
+}

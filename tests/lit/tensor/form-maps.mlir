@@ -150,3 +150,17 @@ func.func @joined_lines(%planes: tensor<2x6x5xf32>, %next: tensor<2x15xf32>) -> 
   %2 = stablehlo.concatenate %1, %next, dim = 1 : (tensor<2x15xf32>, tensor<2x15xf32>) -> tensor<2x30xf32>
   return %2 : tensor<2x30xf32>
 }
+
+// Pairs that stay together are moved as one element of 64 bits, in the same memory; three of them, or halves of pairs, are not.
+// CHECK-LABEL: func.func @pairs
+// CHECK: %[[P:.*]] = stablehlo.bitcast_convert {{.*}} : (tensor<12x2xf32>) -> tensor<12xi64>
+// CHECK: %[[M:.*]] = tir.map(%[[P]]) over [3, 4] reading [#tir.view<0, [1, 3]>] : (tensor<12xi64>) -> tensor<12xi64>
+// CHECK: %[[A:.*]] = stablehlo.bitcast_convert %[[M]] : (tensor<12xi64>) -> tensor<12x2xf32>
+// CHECK: tir.map(%[[A]]) over [12, 2] reading [#tir.view<1, [2, -1]>]
+// CHECK: tir.map(%arg1) over [2, 4, 3] reading [#tir.view<0, [3, 6, 1]>]
+func.func @pairs(%x: tensor<4x3x2xf32>, %y: tensor<4x2x3xf32>) -> (tensor<3x4x2xf32>, tensor<3x4x2xf32>, tensor<2x4x3xf32>) {
+  %0 = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x3x2xf32>) -> tensor<3x4x2xf32>
+  %1 = stablehlo.reverse %0, dims = [2] : tensor<3x4x2xf32>
+  %2 = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
+  return %0, %1, %2 : tensor<3x4x2xf32>, tensor<3x4x2xf32>, tensor<2x4x3xf32>
+}

@@ -18,11 +18,20 @@ public:
       : shape(shape), left(left), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, unsigned right) {
-    return weights.load(launch, right, layoutOf(shape, "bf16"), [shape = shape](const std::byte *data) {
-      kernels::Bf16View b = {halvesOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn};
-      return kernels::packMatrix(b, shape.depth, shape.columns, kernelPool());
-    });
+    return weights.load(
+        launch, right, layoutOf(shape, "bf16"),
+        [shape = shape](const std::byte *data) {
+          kernels::Bf16View b = {halvesOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn};
+          return kernels::packMatrix(b, shape.depth, shape.columns, kernelPool());
+        },
+        isAllOf(shape, launch.getReads()[right]));
   }
+
+  runtime::Reading readingOf(unsigned read) const override {
+    return read == left || epilogue.uses(read) ? runtime::Reading::Whole : weights.readingOf(read);
+  }
+  int packedArgument() const override { return weights.packedArgument(); }
+  Status packArgument(LaunchContext &context) const override { return weights.packArgument(context); }
 
   Status run(LaunchContext &context, std::span<const std::byte *const> reads,
              std::span<std::byte *const> writes) const override {

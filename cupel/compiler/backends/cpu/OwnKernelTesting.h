@@ -59,6 +59,15 @@ inline Result<Outcome> outcomeBy(const char *backend, const std::string &text, b
         argument.mutableAs<uint16_t>()[i] = uint16_t(bits >> 16);
         break;
       }
+      case tensor::DType::C128:
+        argument.mutableAs<std::complex<double>>()[i] = {number, double(i % 5)};
+        break;
+      case tensor::DType::I1:
+        argument.mutableAs<uint8_t>()[i] = uint8_t(i % 3 == 1);
+        break;
+      case tensor::DType::I16:
+        argument.mutableAs<int16_t>()[i] = int16_t(i * 61);
+        break;
       case tensor::DType::I32:
         argument.mutableAs<int32_t>()[i] = int32_t(i * 37 % 19) - 9;
         break;
@@ -77,9 +86,19 @@ inline Result<Outcome> outcomeBy(const char *backend, const std::string &text, b
 
 /// Which NaN comes out of sums is not compared: that depends on their order.
 inline void forgetNans(tensor::Tensor &result) {
-  for (int64_t i = 0; i < result.size(); ++i)
-    if (float &element = result.mutableAs<float>()[i]; std::isnan(element))
-      element = std::nanf("");
+  auto forget = [&]<typename T>(T, int64_t parts) {
+    auto *numbers = reinterpret_cast<T *>(result.mutableData());
+    for (int64_t i = 0; i < result.size() * parts; ++i)
+      if (std::isnan(numbers[i]))
+        numbers[i] = std::numeric_limits<T>::quiet_NaN();
+  };
+  switch (result.dtype()) {
+  case tensor::DType::F32: return forget(float(), 1);
+  case tensor::DType::F64: return forget(double(), 1);
+  case tensor::DType::C64: return forget(float(), 2);
+  case tensor::DType::C128: return forget(double(), 2);
+  default: return;
+  }
 }
 
 inline void expectOwnKernel(const std::string &text, bool isTame = false, bool hasSums = false) {

@@ -20,25 +20,6 @@ namespace {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// The number of elements of what a buffer is a part of.
-int64_t elementsOf(Value buffer) {
-  return cast<dev::BufferType>(dev::rootOf(buffer).getType()).getTensor().getNumElements();
-}
-
-/// Whether steps of these sizes reach each of so many elements once.
-bool isDense(llvm::SmallVector<std::pair<int64_t, int64_t>, 4> steps, int64_t elements) {
-  llvm::sort(steps, llvm::less_second());
-  int64_t step = 1;
-  for (auto [size, stride] : steps) {
-    if (size == 1)
-      continue;
-    if (stride != step)
-      return false;
-    step *= size;
-  }
-  return step == elements;
-}
-
 /// With a right side that is packed.
 class PackedProduct final : public Kernel {
 public:
@@ -46,9 +27,6 @@ public:
       : shape(shape), left(left), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, unsigned right) {
-    bool isWhole = shape.rightOffset == 0 &&
-                   isDense({{shape.depth, shape.rightRow}, {shape.columns, shape.rightColumn}},
-                           elementsOf(launch.getReads()[right]));
     return weights.load(
         launch, right, layoutOf(shape, "f32"),
         [shape = shape](const std::byte *data) {
@@ -56,7 +34,7 @@ public:
               {floatsOf(data) + shape.rightOffset, shape.rightRow, shape.rightColumn}, shape.depth,
               shape.columns, kernelPool());
         },
-        isWhole);
+        isAllOf(shape, launch.getReads()[right]));
   }
 
   runtime::Reading readingOf(unsigned read) const override {
@@ -218,8 +196,8 @@ public:
         layout += " " + std::to_string(number);
     for (int64_t stride : strides)
       layout += " " + std::to_string(stride);
-    // What is rounded on the way cannot be had back.
-    bool isWhole = !isRounded && offset == 0 &&
+    // What is rounded on the way cannot be had back; bf16 is not.
+    bool isWhole = (!isRounded || isOfBf16) && offset == 0 &&
                    isDense({{shape.kernel[0], strides[0]},
                             {shape.kernel[1], strides[1]},
                             {shape.kernel[2], strides[2]},

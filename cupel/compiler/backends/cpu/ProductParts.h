@@ -262,9 +262,9 @@ private:
       Result<std::shared_ptr<const void>> form = elements.form(
           argument, layout,
           [&](const std::byte *data) { return std::make_shared<const Packed>(pack(data)); },
-          [pack = pack, count = argument.size()](const void *form, std::byte *to) {
+          [pack = pack, count = argument.size(), bytes = tensor::info(argument.dtype()).bytes](const void *form, std::byte *to) {
             const auto &packed = *static_cast<const Packed *>(form);
-            return unpackWords(count, [&](const std::byte *numbers) { return pack(numbers); }, packed, to);
+            return (bytes == 2 ? unpackWords<uint16_t, Packed, Pack> : unpackWords<uint32_t, Packed, Pack>)(count, pack, packed, to);
           });
       if (!form)
         return form.error();
@@ -294,6 +294,31 @@ struct ProductShape {
   int64_t leftOffset, leftRow, leftColumn;
   int64_t rightOffset, rightRow, rightColumn;
 };
+
+/// The number of elements of what a buffer is a part of.
+inline int64_t elementsOf(mlir::Value buffer) {
+  return mlir::cast<dev::BufferType>(dev::rootOf(buffer).getType()).getTensor().getNumElements();
+}
+
+/// Whether steps of these sizes reach each of so many elements once.
+inline bool isDense(llvm::SmallVector<std::pair<int64_t, int64_t>, 4> steps, int64_t elements) {
+  llvm::sort(steps, llvm::less_second());
+  int64_t step = 1;
+  for (auto [size, stride] : steps) {
+    if (size == 1)
+      continue;
+    if (stride != step)
+      return false;
+    step *= size;
+  }
+  return step == elements;
+}
+
+/// Whether the right side is all of this buffer.
+inline bool isAllOf(const ProductShape &shape, mlir::Value buffer) {
+  return shape.rightOffset == 0 &&
+         isDense({{shape.depth, shape.rightRow}, {shape.columns, shape.rightColumn}}, elementsOf(buffer));
+}
 
 /// Refused where the sides are padded.
 inline Result<ProductShape> shapeOf(tir::ProductOp op) {

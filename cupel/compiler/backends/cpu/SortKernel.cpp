@@ -3,6 +3,7 @@
 #include "cupel/compiler/backends/cpu/ElementKeys.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 #include "cupel/compiler/tensor/OperationMarks.h"
+#include "cupel/kernels/Isa.h"
 
 #include <algorithm>
 #include <cstring>
@@ -55,6 +56,26 @@ Entry<Key> *sortEntries(Entry<Key> *entries, Entry<Key> *other, int64_t count, i
   }
   return count < kMany ? radixSort<8>(entries, other, count, keyBits)
                        : radixSort<11>(entries, other, count, keyBits);
+}
+
+/// The least of some keys.
+template <typename Key> using LeastFunction = Key (*)(const Key *keys, int64_t count);
+template <typename Key> [[gnu::always_inline]] inline Key leastInLoop(const Key *keys, int64_t count) {
+  Key least = keys[0];
+  for (int64_t i = 1; i < count; ++i)
+    least = std::min(least, keys[i]);
+  return least;
+}
+template <typename Key> Key leastPlainly(const Key *keys, int64_t count) { return leastInLoop(keys, count); }
+#if defined(__x86_64__)
+template <typename Key> __attribute__((target("avx2"))) Key leastAvx2(const Key *keys, int64_t count) { return leastInLoop(keys, count); }
+#endif
+template <typename Key> LeastFunction<Key> leastFunction() {
+#if defined(__x86_64__)
+  if (kernels::hasIsa(kernels::Isa::V3))
+    return leastAvx2<Key>;
+#endif
+  return leastPlainly<Key>;
 }
 
 struct SortedLines {
@@ -137,34 +158,39 @@ private:
         return std::pair(a.key, a.index) < std::pair(b.key, b.index);
     };
     // A limit is found early, of a few more than are needed: what is passed by is not moved.
-    constexpr int64_t kMore = 32, kBlock = 16;
+    constexpr int64_t kMore = 32, kBlocks[] = {64, 16}, kLong = 4096; // Of short lines few large blocks are passed by.
     const std::byte *data = dataOf(keys[0].input, reads);
     int64_t found = 0, most = std::min(lines.count, 2 * lines.first + kMore);
     Wide limit = std::numeric_limits<Wide>::max();
     bool isLimited = false;
+    LeastFunction<Wide> leastOf = leastFunction<Wide>();
     Wide chunk[kChunk];
+    auto look = [&](int64_t begin, int64_t i) {
+      if (isLimited && chunk[i] >= limit)
+        return;
+      entries[found++] = {chunk[i], uint32_t(begin + i)};
+      if (found < most)
+        return;
+      std::nth_element(entries, entries + lines.first - 1, entries + found, isBefore);
+      found = lines.first;
+      limit = entries[lines.first - 1].key;
+      isLimited = true;
+    };
     for (int64_t begin = 0; begin < lines.count; begin += kChunk) {
       int64_t many = std::min(kChunk, lines.count - begin);
       keys[0].keys->read(data, first, lines.inner, begin, many, chunk);
-      for (int64_t i = 0; i < many; ++i) {
-        if (isLimited && i % kBlock == 0 && i + kBlock <= many) {
-          Wide least = chunk[i];
-          for (int64_t j = 1; j < kBlock; ++j)
-            least = std::min(least, chunk[i + j]);
-          if (least >= limit) { // Equal ones that come later are behind.
-            i += kBlock - 1;
+      for (int64_t large = 0; large < many; large += kBlocks[0]) {
+        int64_t end = std::min(many, large + kBlocks[0]);
+        if (isLimited && lines.count >= kLong && leastOf(chunk + large, end - large) >= limit) // Equal ones that come later are behind.
+          continue;
+        for (int64_t small = large; small < end; small += kBlocks[1]) {
+          int64_t last = std::min(end, small + kBlocks[1]);
+          bool isWhole = last - small == kBlocks[1];
+          if (isLimited && isWhole && leastInLoop(chunk + small, kBlocks[1]) >= limit)
             continue;
-          }
+          for (int64_t i = small; i < last; ++i)
+            look(begin, i);
         }
-        if (isLimited && chunk[i] >= limit)
-          continue;
-        entries[found++] = {chunk[i], uint32_t(begin + i)};
-        if (found < most)
-          continue;
-        std::nth_element(entries, entries + lines.first - 1, entries + found, isBefore);
-        found = lines.first;
-        limit = entries[lines.first - 1].key;
-        isLimited = true;
       }
     }
     if (found > lines.first)

@@ -71,6 +71,17 @@ void lowerAttentionParts(Node &n, bool weightsSecond) {
                         : Value());
 }
 
+/// A gradient by heads that were repeated, for those that there are.
+Value sumRepeatedHeads(HloBuilder &b, Value gradient, ArrayRef<int64_t> wanted) {
+  int64_t at = H::rankOf(gradient) - 3;
+  if (at < 0 || wanted[at] == 0 || H::shapeOf(gradient)[at] == wanted[at])
+    return gradient;
+  Dims grouped(H::shapeOf(gradient));
+  grouped[at] = H::shapeOf(gradient)[at] / wanted[at];
+  grouped.insert(grouped.begin() + at, wanted[at]);
+  return b.reduce(b.reshape(gradient, grouped), {at + 1}, Fold::Add);
+}
+
 /// Query, key and value gradients; softmax is computed again from the scores.
 void lowerAttentionBackward(Node &n) {
   HloBuilder &b = n.b;
@@ -83,6 +94,10 @@ void lowerAttentionBackward(Node &n) {
         gradient = n.in(name, type);
   if (n.failed())
     return;
+  if (int64_t rank = H::rankOf(q); rank >= 3) {
+    k = repeatHeads(b, k, H::shapeOf(q)[rank - 3]);
+    v = repeatHeads(b, v, H::shapeOf(q)[rank - 3]);
+  }
   Attended forward = attend(b, *form);
   Value gradV = b.matmul(swapLast(b, forward.weights), gradient);
   Value gradWeights = b.matmul(gradient, swapLast(b, v));
@@ -91,8 +106,8 @@ void lowerAttentionBackward(Node &n) {
   Value gradScores = b.multiply(forward.weights, b.subtract(gradWeights, along));
   Value scaled = b.multiply(gradScores, b.splat(form->scale, type));
   n.out(0, b.matmul(scaled, k));
-  n.out(1, b.matmul(swapLast(b, scaled), q));
-  n.out(2, gradV);
+  n.out(1, sumRepeatedHeads(b, b.matmul(swapLast(b, scaled), q), n.shape("key")));
+  n.out(2, sumRepeatedHeads(b, gradV, n.shape("value")));
   if (n.outputCount() > 3 && n.resultType(3)) { // The bias: summed over what it was broadcast to.
     RankedTensorType wanted = n.resultType(3);
     Value bias = gradScores;

@@ -1,5 +1,6 @@
 // Embeddings, and bags of them.
 
+#include "cupel/frontends/math/Order.h"
 #include "cupel/frontends/torch/ops/Algebra.h"
 
 namespace cupel::frontends::torch_import {
@@ -92,19 +93,21 @@ void lowerRenorm(Node &n) {
 
 enum BagMode { Sum = 0, Mean = 1, Max = 2 };
 
-/// Which bag each index lies in: as many offsets as are not beyond it, less one.
+/// Which bag each index lies in: as many offsets as are not beyond it, less one. What begins behind
+/// the last index has none, and its place is left out.
 Value bagOf(HloBuilder &b, Value offsets, int64_t count) {
   int64_t bags = H::countOf(offsets);
-  Value at = b.iota({count, bags}, 0, b.i64());
-  Value reached = b.greaterEqual(at, b.reshape(b.convert(offsets, b.i64()), {1, bags}));
-  Value sum = b.reduce(b.convert(reached, b.i64()), {1}, Fold::Add);
+  Value begun = b.scatterNd(b.splatInteger(0, b.i64(), {count}),
+                            b.reshape(b.convert(offsets, b.i64()), {bags, 1}),
+                            b.splatInteger(1, b.i64(), {bags}), Fold::Add);
+  Value sum = cumulative(b, begun, 0, Fold::Add);
   return b.subtract(sum, b.like(sum, 1));
 }
 
 void lowerEmbeddingBag(Node &n) {
   HloBuilder &b = n.b;
   Type type = n.computeType(n.resultElement());
-  Value weight = n.in("weight", type), indices = n.in("indices"), offsets = n.in("offsets");
+  Value weight = n.in("weight"), indices = n.in("indices"), offsets = n.in("offsets");
   int64_t mode = n.integer("mode");
   int64_t padding =
       n.declares("padding_idx") && n.has("padding_idx") ? n.integer("padding_idx", -1) : -1;
@@ -135,19 +138,20 @@ void lowerEmbeddingBag(Node &n) {
   }
   Value starts = dropsLast ? b.sliceDim(offsets, 0, 0, bags) : offsets;
   Value bag = bagOf(b, starts, count); // [count]
-  Value member = b.equal(b.reshape(bag, {1, count}), b.iota({bags, count}, 0, b.i64()));
-  Value sizes = b.reduce(b.convert(member, b.i64()), {1}, Fold::Add);
-  if (padding >= 0)
-    member = b.logicalAnd(
-        member,
-        b.broadcastTo(b.reshape(b.notEqual(indices, b.like(indices, double(padding))), {1, count}),
-                      {bags, count}));
-  Value used = b.reduce(b.convert(member, b.i64()), {1}, Fold::Add);
-  Value rows = b.take(weight, indices, 0); // [count, width]
+  Value place = b.reshape(bag, {count, 1}), counted = b.splatInteger(1, b.i64(), {count}), kept;
+  if (padding >= 0) {
+    kept = b.notEqual(indices, b.like(indices, double(padding)));
+    counted = b.convert(kept, b.i64());
+  }
+  Value used = b.scatterNd(b.splatInteger(0, b.i64(), {bags}), place, counted, Fold::Add);
+  Value rows = b.convert(b.take(weight, indices, 0), type); // [count, width]
   if (n.has("per_sample_weights"))
     rows = b.multiply(rows, b.reshape(n.in("per_sample_weights", type), {count, 1}));
   Value y, where;
   if (mode == Max) {
+    Value member = b.equal(b.reshape(bag, {1, count}), b.iota({bags, count}, 0, b.i64()));
+    if (kept)
+      member = b.logicalAnd(member, b.broadcastTo(b.reshape(kept, {1, count}), {bags, count}));
     Value wide = b.broadcastInDim(member, {bags, count, width}, {0, 1});
     Value values =
         b.select(wide, b.broadcastInDim(rows, {bags, count, width}, {1, 2}), b.lowest(type));
@@ -159,9 +163,9 @@ void lowerEmbeddingBag(Node &n) {
     where = b.select(none, b.like(where, 0), where);
   } else {
     // A padded row must not spoil a sum with what it holds.
-    Value valid = b.reshape(b.reduce(member, {0}, Fold::Or), {count, 1});
-    rows = b.select(valid, rows, b.like(rows, 0));
-    y = b.matmul(b.convert(member, type), rows);
+    if (kept)
+      rows = b.select(b.reshape(kept, {count, 1}), rows, b.like(rows, 0));
+    y = b.scatterNd(b.splat(0, type, {bags, width}), place, rows, Fold::Add);
     if (mode == Mean) {
       Value divisor = b.maximum(used, b.like(used, 1));
       y = b.divide(y, b.reshape(b.convert(divisor, type), {bags, 1}));
@@ -171,7 +175,6 @@ void lowerEmbeddingBag(Node &n) {
   extra(1, bag);
   extra(2, used);
   extra(3, mode == Max ? where : Value());
-  (void)sizes;
 }
 
 /// The bag of each index; torch leaves offset2bag empty where its forward pass did not need it.

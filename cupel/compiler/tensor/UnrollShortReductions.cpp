@@ -1,0 +1,109 @@
+// Reductions along a last dimension of a few elements (coordinates, real and imaginary parts) are the combination of so many elements each: vectors go along
+// what is left, not along rows that are shorter than a vector.
+
+#include "cupel/compiler/rewrites/Rewrites.h"
+#include "cupel/compiler/tensor/Gathers.h"
+#include "cupel/compiler/tensor/Group.h"
+#include "cupel/compiler/tensor/Passes.h"
+#include "cupel/compiler/tensor/Reading.h"
+
+using namespace mlir;
+
+namespace cupel::tir {
+
+#define GEN_PASS_DEF_UNROLLSHORTREDUCTIONS
+#include "cupel/compiler/tensor/Passes.h.inc"
+
+namespace {
+
+constexpr int64_t kLongest = 4, kFewestResults = 64;
+
+/// Whether something is computed of the elements and of what they were reduced to, as by a softmax: then both stay in a row.
+bool comesBack(stablehlo::ReduceOp op) {
+  constexpr size_t kMostSeen = 32;
+  int64_t count = countOf(op.getInputs()[0]);
+  SmallVector<Operation *> seen{op};
+  for (size_t next = 0; next < seen.size(); ++next)
+    for (Operation *user : seen[next]->getUsers()) {
+      if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(user); broadcast && countOf(broadcast) == count)
+        return true;
+      if ((isFusible(user) || isMove(user)) && !llvm::is_contained(seen, user)) {
+        if (seen.size() == kMostSeen)
+          return true;
+        seen.push_back(user);
+      }
+    }
+  return false;
+}
+
+/// Element `k` of the last dimension of tensors.
+class Elements {
+public:
+  Elements(OpBuilder &builder, ArrayRef<int64_t> shape, int64_t k) : builder(builder), shape(shape), k(k) {}
+
+  /// Of what is computed for this alone the same is computed for the element.
+  Value of(Value value, int depth = 0) {
+    constexpr int kDeepest = 12;
+    Operation *op = value.getDefiningOp();
+    auto type = RankedTensorType::get(shape, shapedType(value).getElementType());
+    if (op && depth < kDeepest && op->hasOneUse() && isFusible(op)) {
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(shapedType(operand).getRank() == 0 ? operand : of(operand, depth + 1));
+      return BodyWriter(builder, op->getLoc()).copy(op, operands, shape);
+    }
+    if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
+        return builder.create<stablehlo::ConstantOp>(constant.getLoc(), splat.resizeSplat(type));
+    auto broadcast = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op);
+    if (broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), int64_t(shape.size())))
+      return builder.create<stablehlo::BroadcastInDimOp>(broadcast.getLoc(), type, broadcast.getOperand(), broadcast.getBroadcastDimensions());
+    auto whole = shapedType(value);
+    if (auto joined = dyn_cast_or_null<stablehlo::ConcatenateOp>(op); joined && int64_t(joined.getDimension()) == int64_t(shape.size()) &&
+                                                                     int64_t(joined.getInputs().size()) == whole.getShape().back())
+      return builder.create<stablehlo::ReshapeOp>(joined.getLoc(), type, joined.getInputs()[size_t(k)]);
+    SmallVector<int64_t> from(shape.size(), 0), to(shape), step(shape.size() + 1, 1);
+    from.push_back(k);
+    to.push_back(k + 1);
+    Value column = builder.create<stablehlo::SliceOp>(value.getLoc(), value, from, to, step);
+    return builder.create<stablehlo::ReshapeOp>(value.getLoc(), type, column);
+  }
+
+private:
+  OpBuilder &builder;
+  ArrayRef<int64_t> shape;
+  int64_t k;
+};
+
+void unroll(stablehlo::ReduceOp op) {
+  if (!isSimpleReduction(op) || op.getDimensions().size() != 1)
+    return;
+  auto type = shapedType(op.getInputs()[0]), to = shapedType(op.getResult(0));
+  bool isHalf = type.getElementType().isF16() || type.getElementType().isBF16(); // These are combined in f32.
+  if (isHalf || op.getDimensions()[0] != type.getRank() - 1 || type.getShape().back() < 2 || type.getShape().back() > kLongest ||
+      to.getNumElements() < kFewestResults || comesBack(op) || !compiler::mayRewrite(op, "unroll-reduction"))
+    return;
+  OpBuilder builder(op);
+  auto init = DenseElementsAttr::get(to, cast<Attribute>(splatOf(op.getInitValues()[0])));
+  Value result = builder.create<stablehlo::ConstantOp>(op.getLoc(), init);
+  Operation *combiner = simpleCombiner(op.getBody());
+  for (int64_t k = 0; k < type.getShape().back(); ++k) {
+    Value element = Elements(builder, to.getShape(), k).of(op.getInputs()[0]);
+    result = BodyWriter(builder, op.getLoc()).copy(combiner, {result, element}, to.getShape());
+  }
+  op.getResult(0).replaceAllUsesWith(result);
+  op.erase();
+}
+
+class UnrollShortReductions : public impl::UnrollShortReductionsBase<UnrollShortReductions> {
+public:
+  void runOnOperation() override {
+    rewriteEach(getOperation(), [](Operation *op) {
+      if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op))
+        unroll(reduce);
+    });
+  }
+};
+
+} // namespace
+} // namespace cupel::tir

@@ -1,0 +1,46 @@
+// The few elements of a last dimension are combined one by one.
+// RUN: cupel opt %s --unroll-short-reductions | FileCheck %s
+
+// Squares are computed for each coordinate; the first sum begins with the initial value, as a reduction does.
+// CHECK-LABEL: func.func @distances
+// CHECK-NOT: stablehlo.reduce
+// CHECK: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<100xf32>
+// CHECK: stablehlo.slice %arg0 [0:100, 0:1]
+// CHECK: %[[A:.*]] = stablehlo.multiply {{.*}} : tensor<100xf32>
+// CHECK: %[[S:.*]] = stablehlo.add %[[Z]], %[[A]] : tensor<100xf32>
+// CHECK: stablehlo.slice %arg0 [0:100, 1:2]
+// CHECK: %[[B:.*]] = stablehlo.multiply {{.*}} : tensor<100xf32>
+// CHECK: stablehlo.add %[[S]], %[[B]] : tensor<100xf32>
+func.func @distances(%x: tensor<100x2xf32>) -> tensor<100xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.multiply %x, %x : tensor<100x2xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<100x2xf32>, tensor<f32>) -> tensor<100xf32>
+  return %1 : tensor<100xf32>
+}
+
+// What was joined is taken apart again.
+// CHECK-LABEL: func.func @joined
+// CHECK-NOT: stablehlo.concatenate
+// CHECK: stablehlo.maximum {{.*}} : tensor<100xf32>
+// CHECK: stablehlo.maximum {{.*}} : tensor<100xf32>
+func.func @joined(%x: tensor<100x1xf32>, %y: tensor<100x1xf32>) -> tensor<100xf32> {
+  %z = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<100x1xf32>, tensor<100x1xf32>) -> tensor<100x2xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [1] : (tensor<100x2xf32>, tensor<f32>) -> tensor<100xf32>
+  return %1 : tensor<100xf32>
+}
+
+// Longer rows, halves, and rows that meet what they were reduced to stay.
+// CHECK-LABEL: func.func @stay
+// CHECK-COUNT-3: stablehlo.reduce(
+func.func @stay(%x: tensor<100x5xf32>, %y: tensor<100x2xbf16>, %w: tensor<100x3xf32>) -> (tensor<100xf32>, tensor<100xbf16>, tensor<100x3xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %h = stablehlo.constant dense<0.0> : tensor<bf16>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<100x5xf32>, tensor<f32>) -> tensor<100xf32>
+  %1 = stablehlo.reduce(%y init: %h) applies stablehlo.add across dimensions = [1] : (tensor<100x2xbf16>, tensor<bf16>) -> tensor<100xbf16>
+  %2 = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [1] : (tensor<100x3xf32>, tensor<f32>) -> tensor<100xf32>
+  %3 = stablehlo.sqrt %2 : tensor<100xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<100xf32>) -> tensor<100x3xf32>
+  %5 = stablehlo.divide %w, %4 : tensor<100x3xf32>
+  return %0, %1, %5 : tensor<100xf32>, tensor<100xbf16>, tensor<100x3xf32>
+}
