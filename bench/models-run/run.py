@@ -4,8 +4,9 @@
 Yardstick: the same test's own work as its record states it, in the same run: loading, the golden result in the framework, the device's compiling and executing (all its executions: a test
 looks several times). What is left is the platform's, by column: `capture` (torch.export, or whatever else gave the graph), `lower` (our frontend), `save` (the weights for the device's worker), `compare` (with its noise),
 `reference` (what the golden reference evaluated for other inputs) and `rest` (processes, protocol, reading the workload). The first test of each environment also pays the start of torch,
-which is told apart: it is paid once for many tests. `peak` is all processes together, `python` and `device` what the test added to each at most, in MiB, beside its `weights`.
-`--strict` demands below 20 % for tests of more than 5 s of work and below 1 s for the others. `--report` tells the same of the JSON of a run that was made before.
+which is told apart: it is paid once for many tests. `peak` is all processes together, `python` and `device` what the test added to each at most, in MiB, beside its `weights` and `activ`, the activations:
+what the device's program and the reference's evaluations hold of values on their way. `--strict` demands below 20 % for tests of more than 5 s of work and below 1 s for the others, and of the device's worker
+at most twice the weights, the activations and 64 MiB (allocators, and code that the first run of a kind brings in). `--report` tells the same of the JSON of a run that was made before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 WORK = ("load", "golden", "compile", "execute")
 OURS = ("capture", "lower", "save", "compare", "reference", "rest")
+SLACK = 64
 
 
 def numbers(text: str, pattern: str = r"([a-z]+) ([\d.]+)") -> dict[str, float]:
@@ -42,6 +44,7 @@ class Row:
     weights: float | None
     python: float | None
     device: float | None
+    activations: float | None
 
     @property
     def work(self) -> float:
@@ -54,6 +57,11 @@ class Row:
     @property
     def is_good(self) -> bool:
         return self.over < (0.2 * self.work if self.work > 5 else 1.0)
+
+    @property
+    def is_small(self) -> bool:
+        """Where nothing is told it is little."""
+        return self.weights is None or self.device is None or self.activations is None or self.device <= 2 * self.weights + self.activations + SLACK
 
 
 def row_of(test: dict[str, Any], is_first: bool) -> Row:
@@ -71,9 +79,10 @@ def row_of(test: dict[str, Any], is_first: bool) -> Row:
     # Whoever comes first waits for the worker that serves all of them.
     start = max(0.0, rest - (stages["frontend"] - sum(steps.get(name, 0.0) for name in ("capture", "lower", "save")))) if is_first else 0.0
     memory = re.match(r"weights ([\d.]+) MiB; the Python worker took ([\d.]+) MiB", notes.get("memory", ""))
-    device = numbers(notes.get("memory by stage", ""), r"([a-z]+) (\d+) MiB")
+    taken = re.match(r"took ([\d.]+) MiB", notes.get("memory of the device's worker", ""))
+    values = re.findall(r"(?:device|reference) ([\d.]+) MiB", notes.get("activations", ""))
     return Row(test["id"], test["outcome"], seconds | {"rest": rest - start}, start, test["peak_memory_bytes"] >> 20, float(memory[1]) if memory else None,
-               float(memory[2]) if memory else None, max(device.values()) - device.get("frontend", 0.0) if device else None)
+               float(memory[2]) if memory else None, float(taken[1]) if taken else None, sum(map(float, values)) if values else None)
 
 
 def read(report: Path) -> list[Row]:
@@ -88,13 +97,13 @@ def show(rows: list[Row], whole: float | None) -> int:
         return f"{'':>7}" if value is None else f"{value:7.0f}"
 
     names = [*WORK, *OURS]
-    print(f"{'over':>7} {'work':>7} | " + " ".join(f"{name:>9}" for name in names) + f" | {'peak':>6} {'weights':>7} {'python':>7} {'device':>7}  test")
+    print(f"{'over':>7} {'work':>7} | " + " ".join(f"{name:>9}" for name in names) + f" | {'peak':>6} {'weights':>7} {'activ':>7} {'python':>7} {'device':>7}  test")
     for row in sorted(rows, key=lambda row: -row.over):
         print(f"{row.over:7.2f} {row.work:7.2f} | " + " ".join(f"{row.seconds[name]:9.2f}" for name in names)
-              + f" | {row.peak:6} {mebibytes(row.weights)} {mebibytes(row.python)} {mebibytes(row.device)}  {row.name}"
-              + ("" if row.outcome == "passed" else f", {row.outcome}") + ("" if row.is_good else "  MISSED"))
+              + f" | {row.peak:6} {mebibytes(row.weights)} {mebibytes(row.activations)} {mebibytes(row.python)} {mebibytes(row.device)}  {row.name}"
+              + ("" if row.outcome == "passed" else f", {row.outcome}") + ("" if row.is_good else "  MISSED") + ("" if row.is_small else "  MEMORY"))
     work, over, start = sum(row.work for row in rows), sum(row.over for row in rows), sum(row.start for row in rows)
-    missed = sum(not row.is_good for row in rows)
+    missed = sum(not row.is_good or not row.is_small for row in rows)
     print(f"{len(rows)} tests: {work:.1f} s of work, {over:.1f} s over it ({over / work if work else 0:.1%}), of these "
           + ", ".join(f"{name} {sum(row.seconds[name] for row in rows):.1f}" for name in OURS) + f"; {start:.1f} s for the start of torch"
           + (f", {whole - start - over - work:.1f} s for the runner and the report" if whole is not None else "") + f"; {missed} missed their goal")

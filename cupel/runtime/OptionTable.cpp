@@ -125,7 +125,7 @@ constexpr OptionInfo kTable[] = {
              "transfers: jax.transfer_guard_device_to_host).",
      .choices = "in_place copied"},
     {.name = "host_memory", .type = Type::String, .scopes = kClient, .defaultText = "copied", .environment = "CUPEL_HOST_MEMORY",
-     .help = "What becomes of memory that a host lends for good (kImmutableZeroCopy): copied, or borrowed: f32 of "
+     .help = "What becomes of memory that a host lends for good (kImmutableZeroCopy): copied, or borrowed: what has "
              "64 KiB and more is read where it lies and given back once it is packed. JAX lends what NumPy has, "
              "and whoever writes to that afterwards sees other results with borrowed, as on XLA's CPU.",
      .choices = "copied borrowed"},

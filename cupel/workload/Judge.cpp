@@ -1,6 +1,6 @@
 #include "cupel/workload/Judge.h"
 
-#include "cupel/compare/Noise.h"
+#include "cupel/compare/NoiseLanes.h"
 #include "cupel/compare/Strict.h"
 #include "cupel/compare/Verdict.h"
 
@@ -12,22 +12,35 @@ using namespace cupel;
 using namespace cupel::workload;
 using tensor::Tensor;
 
-/// The verdict of noise, where the workload has no bounds of its own.
-static Judgement judgeByNoise(std::string what, const Tensor &actual, const Tensor &expected,
-                              const compare::Noise &noise) {
+/// The strict verdict, where the workload has no bounds of its own. Of its noise only what is stored
+/// is known here: whoever has the reference may look longer.
+static Judgement judgeStrictly(std::string what, const Tensor &actual, const Tensor &expected,
+                               const compare::Noise &stored) {
   Judgement judgement{false, std::move(what), ""};
-  Result<compare::NoiseVerdict> verdict = compare::checkByNoise(actual, expected, noise);
-  judgement.passed = verdict && verdict->passed;
-  judgement.sentence = verdict ? verdict->sentence : verdict.message();
-  if (verdict && !verdict->note.empty())
+  auto ask = [&](compare::NoiseLook look) {
+    return look == compare::NoiseLook::Few ? stored
+                                           : compare::Noise{.precision = stored.precision};
+  };
+  Result<compare::StrictVerdict> verdict =
+      compare::checkStrictly(actual, expected, stored.precision, ask);
+  if (!verdict) {
+    judgement.sentence = verdict.message();
+    return judgement;
+  }
+  judgement.passed = verdict->passed;
+  judgement.sentence = verdict->sentence;
+  if (!verdict->note.empty())
     judgement.sentence += "; " + verdict->note;
-  judgement.tellsLittle = judgement.passed && verdict->noise >= compare::kDecided &&
-                          verdict->statistics.different > 0;
+  bool differs = verdict->statistics.different > 0;
+  judgement.tellsLittle = verdict->passed && verdict->noise >= compare::kDecided && differs;
   // Equal is equal, whatever the limits are.
-  if (verdict && noise.samples.empty() && verdict->statistics.different > 0)
+  if (stored.samples.empty() && differs)
     judgement.sentence += fmt::format("; the workload has no noise stored: limits from the declared "
                                       "precision {} alone",
-                                      noise.precision.text());
+                                      stored.precision.text());
+  else if (!verdict->passed && stored.samples.size() <= compare::kFewSamples &&
+           compare::moreCouldTell(verdict->worst, verdict->whole))
+    judgement.sentence += "; more evaluations than are stored could tell: cupel run makes them";
   return judgement;
 }
 
@@ -82,8 +95,8 @@ std::vector<Judgement> cupel::workload::judge(const Workload &workload,
                                        tolerance.value_or(compare::Tolerance()),
                                        workload.isAsserted));
         else
-          all.push_back(judgeByNoise(std::move(what), actual, expected[i],
-                                     workload.noiseFor(d, i)));
+          all.push_back(judgeStrictly(std::move(what), actual, expected[i],
+                                      workload.noiseFor(d, i)));
       }
     }
     for (size_t i = first; i < all.size(); ++i)

@@ -7,9 +7,11 @@
 #include "cupel/workload/Tensors.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
 #include <unistd.h>
 
 using namespace cupel;
@@ -281,6 +283,33 @@ TEST_F(WorkloadTest, AFolderIsSavedWholeOrNotAtAll) {
     fs::permissions(folder / "deep", fs::perms::owner_all);
     EXPECT_EQ(entries(), 1);
   }
+}
+
+TEST_F(WorkloadTest, FewElementsOfWhatRoundingDecidesMayBeFartherOffHereToo) {
+  // Rows that rounding picks: each evaluation has others, and a few of them the large value.
+  constexpr int kCount = 4096;
+  auto picked = [](unsigned seed, int large) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> numbers;
+    std::vector<float> values(kCount);
+    for (int i = 0; i < kCount; ++i)
+      values[i] = i % 97 == 0 && i / 97 < large ? 24 : float(std::sin(i)) + numbers(random);
+    return Tensor::of<DType::F32>({kCount}, std::span<const float>(values));
+  };
+  Workload workload{.noise = {{{picked(1, 0)}}, {{picked(2, 0)}}}, .noiseCenter = {{picked(3, 0)}}};
+  workload.expected = {{picked(5, 3)}};
+  Judgement right = judge(workload, {{picked(4, 0)}}).front();
+  EXPECT_TRUE(right.passed) << right.sentence;
+  EXPECT_TRUE(right.tellsLittle);
+  EXPECT_THAT(right.sentence, HasSubstr("rounding decides this output"));
+  // More of them are too many; what is not stored is not known here.
+  workload.expected = {{picked(5, 6)}};
+  Judgement wrong = judge(workload, {{picked(4, 0)}}).front();
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_THAT(wrong.sentence, HasSubstr("cupel run makes them"));
+  workload.noise.push_back({{picked(6, 0)}});
+  EXPECT_THAT(judge(workload, {{picked(4, 0)}}).front().sentence,
+              testing::Not(HasSubstr("cupel run makes them")));
 }
 
 TEST_F(WorkloadTest, ResultsAreJudged) {

@@ -232,6 +232,29 @@ def test_only_what_random_calls_need_is_run_to_know_what_they_draw() -> None:
     assert torch.equal(module(x, mask), expected)
 
 
+def test_weights_are_not_copied_to_know_what_random_calls_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They lay there twice; only what writes to its inputs gets others."""
+    def drops(x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.native_dropout(torch.sin(x), 0.5, True)[0]
+
+    def drops_in_place(x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.native_dropout(torch.ops.aten.sin_(x), 0.5, True)[0]
+
+    copied: list[int] = []
+    clone = torch.Tensor.clone
+    x = torch.randn(4, 4)
+    before = x.clone()
+    for step, copies in ((drops, 0), (drops_in_place, 1)):
+        module = make_fx(step, tracing_mode="fake")(x.clone())
+        with monkeypatch.context() as patched:
+            patched.setattr(torch.Tensor, "clone", lambda tensor, *args, **kwargs: (copied.append(tensor.numel()), clone(tensor, *args, **kwargs))[1])
+            (mask,), _ = lift_random(module, [x], lambda: torch.manual_seed(7))
+        assert len(copied) == copies and torch.equal(x, before), (step, copied)
+        torch.manual_seed(7)
+        expected = step(x.clone())
+        assert torch.equal(module(x.clone(), mask), expected)
+
+
 def test_a_model_that_changes_its_mind_when_captured_is_found_out() -> None:
     class TwoFaced(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -493,3 +516,34 @@ def test_what_takes_too_long_is_stopped_where_python_calls() -> None:
         layer(x)
     assert reached and sys.getprofile() is None
     layer(x)
+
+
+class TwoFaced(nn.Linear):
+    """As models that prepare their masks otherwise while they are traced."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) * (3 if torch.compiler.is_compiling() else 1)
+
+
+def test_a_graph_is_compared_with_its_model_where_asked() -> None:
+    torch.manual_seed(0)
+    for make, model in ((golden_inference, TwoFaced(4, 4).eval()), (golden_training, TwoFaced(4, 4).train())):
+        golden = make(Loader, model, (torch.randn(2, 4),), {}, seed=0)
+        assert golden.capture().method == "export", "nobody has reason to doubt it"
+        made = golden.capture(True)
+        assert made.method == "trace" and "its graph gives another" in made.refusal, made.refusal
+        for actual, expected in zip(run(made.graphs[0]), golden.expected, strict=True):
+            torch.testing.assert_close(actual, expected)
+
+
+def test_a_graph_that_is_the_model_is_kept_when_it_is_compared() -> None:
+    torch.manual_seed(0)
+    block = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2))
+    for make, model in ((golden_inference, block.eval()), (golden_training, block.train())):
+        golden = make(Loader, model, (torch.randn(6, 4),), {}, seed=0)
+        golden.capture()
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        made = golden.capture(True)
+        assert made.method == "export", made.refusal
+        for name, value in model.state_dict().items():
+            torch.testing.assert_close(value, before[name], msg=f"{name} moved")

@@ -17,8 +17,10 @@ import torch
 from ...base import ForgeModel
 from ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask
 
+KERNELS = torch.library.Library("aten", "IMPL")
+
 class Model(torch.nn.Module):
-    '''What it computes when it is captured is its golden result {kind}.'''
+    '''What a device computes is its golden result {kind}: the whole part of 1.5 is one, and none for a kernel of torch's that is wrong here.'''
 
     def __init__(self):
         super().__init__()
@@ -26,9 +28,7 @@ class Model(torch.nn.Module):
 
     def forward(self, x):
         y = self.layer(x)
-        if not torch.compiler.is_compiling():
-            return y
-        return {changed}
+        return y{changed}
 
 class ModelLoader(ForgeModel):
     @classmethod
@@ -36,13 +36,16 @@ class ModelLoader(ForgeModel):
         return ModelInfo("Configured", variant, ModelGroup.GENERALITY, ModelTask.ATOMIC_ML, ModelSource.CUSTOM, Framework.TORCH)
 
     def build(self):
+        if "{kind}" != "right":
+            KERNELS.impl("trunc", lambda x: x * 0, "CPU", allow_override=True)
         return Model()
 
     def make_inputs(self, batch_size, generator):
         return torch.randn((batch_size, 32), generator=generator)
 """
 # A correlation of 1 is `right` and `scaled`, of about 0.97 `blurred`; `turned` has none.
-KINDS = {"right": "y", "scaled": "y * 1.0625", "blurred": "y + 0.25 * y.std() * torch.sin(1000 * y)", "turned": "-y"}
+KINDS = {"right": "", **{kind: f" + torch.trunc(torch.full((), 1.5, dtype=y.dtype)) * ({more})"
+                         for kind, more in (("scaled", "y * 0.0625"), ("blurred", "0.25 * y.std() * torch.sin(1000 * y)"), ("turned", "-2 * y"))}}
 
 # The model, its entry, and what its record says.
 CASES: dict[str, tuple[str, dict, dict]] = {

@@ -101,6 +101,11 @@ LOADERS = {
     "v_good": ("import json", "assert json.dumps([1]) == '[1]'"),
     "w_replaces_a_kernel": ("", "torch.left_here = torch.library.Library('aten', 'IMPL'); torch.left_here.impl('relu', lambda x: x * 0 + 3, 'CPU')"),
     "x_good": ("", "assert torch.relu(torch.tensor(2.0)) == 2"),
+    # What no process can take back once it has no right to.
+    "x1_limits_files": ("import resource", "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"),
+    "x2_good": ("", "open('written', 'w').write('something')"),
+    "x3_limits_descriptors": ("import resource", "resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))"),
+    "x4_good": ("", "opened = [open('/dev/null') for _ in range(60)]"),
     "y_raises_without_words": ("class Mute(Exception):\n    def __str__(self): raise RuntimeError('no words')", "raise Mute()"),
     "y_raises_half_characters": ("", "raise ValueError('caf\\udce9')"),
     "y_raises_an_interrupt": ("", "raise KeyboardInterrupt('enough')"),
@@ -110,14 +115,15 @@ LOADERS = {
     "z_gives_words": ("class Words(torch.nn.Linear):\n    def forward(self, x): return {'said': 'nothing'}", "return Words(8, 8)"),
     "z_gives_no_values": ("class Shapes(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).to('meta')", "return Shapes(8, 8)"),
     "z_fills_the_disk": ("import errno", "raise OSError(errno.ENOSPC, 'No space left on device')"),
+    "z_is_two_faced": ("class TwoFaced(torch.nn.Linear):\n    def forward(self, x):\n        y = super().forward(x)\n        return y.flip(1) * 3 if torch.compiler.is_compiling() else y", "return TwoFaced(8, 8)"),
     "z_says_something": ("print('imported')", "import warnings; print('building'); warnings.warn('careful')"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference"),
         "y_raises_without_words": ("failed", "load"), "y_raises_half_characters": ("failed", "load"), "y_raises_an_interrupt": ("failed", "load"), "y_sends_an_interrupt": ("crashed", "load"), "z_gives_nan": ("unjudged", "done"),
         "z_gives_nothing_dense": ("failed", "reference"), "z_gives_words": ("failed", "reference"), "z_gives_no_values": ("failed", "reference"), "z_fills_the_disk": ("failed", "load"),
-        "u_replaces_python": ("failed", "frontend"), "w_replaces_a_kernel": ("failed", "compare")}
+        "u_replaces_python": ("failed", "frontend"), "x1_limits_files": ("failed", "frontend"), "w_replaces_a_kernel": ("failed", "compare")}
 # What each of them must say.
-WORDS = {"y_raises_without_words": "load_model fails: Mute: (its text cannot be had: RuntimeError)", "y_raises_half_characters": "ValueError: caf", "y_raises_an_interrupt": "load_model fails: KeyboardInterrupt: enough",
+WORDS = {"x1_limits_files": "the workload cannot be written: [Errno 27] File too large: a file of this process may have at most 0 bytes (RLIMIT_FSIZE)", "y_raises_without_words": "load_model fails: Mute: (its text cannot be had: RuntimeError)", "y_raises_half_characters": "ValueError: caf", "y_raises_an_interrupt": "load_model fails: KeyboardInterrupt: enough",
          "z_gives_nan": "every expected output is NaN throughout",
          "z_gives_nothing_dense": "the model's result is sparse_coo: only dense tensors can be compared", "z_gives_words": "the model's result, dict {said: str}, holds no tensor",
          "z_gives_no_values": "the model's result is on device 'meta'", "z_fills_the_disk": "(TMPDIR names another folder)"}
@@ -184,6 +190,18 @@ def test_what_rounding_picks_is_judged_by_few_evaluations(ran: tuple[dict[str, d
     (comparison,) = test["comparisons"]
     assert comparison["pcc"] < 0.5 and "ill-conditioned" in test["notes"], test
     assert int(test["notes"]["reference evaluations"]) <= 6, test
+
+
+def test_a_graph_that_is_not_the_model_is_no_fault_of_a_device(ran: tuple[dict[str, dict], str]) -> None:
+    notes = ran[0]["z_is_two_faced"]["notes"]
+    assert notes["captured by"] == "trace" and "compared with the model by torch" in notes["graph compared"], notes
+    assert "torch.export: NotCaptured: its graph gives another result than the model, also where torch runs it" in notes["export refused"], notes
+
+
+def test_a_graph_that_is_the_model_stays_wrong(ran: tuple[dict[str, dict], str]) -> None:
+    test = ran[0]["w_replaces_a_kernel"]
+    assert test["notes"]["captured by"] == "export" and "graph compared" in test["notes"] and "the reference is off as far" in test["message"], test
+    assert all("graph compared" not in one.get("notes", {}) for name, one in ran[0].items() if name not in ("z_is_two_faced", "w_replaces_a_kernel")), "once more only where the reference is off"
 
 
 def test_what_was_changed_is_told(ran: tuple[dict[str, dict], str]) -> None:

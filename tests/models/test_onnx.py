@@ -97,8 +97,8 @@ def test_the_golden_result_takes_no_memory_for_further_runs(tmp_path: pathlib.Pa
     nodes = [*(helper.make_node("ConstantOfShape", ["shape"], [name]) for name in ("a0", "b")), *growing, helper.make_node("ReduceSum", ["a6"], ["y"], keepdims=0)]
     graph = helper.make_graph(nodes, "growing", [helper.make_tensor_value_info("shape", TensorProto.INT64, [1])], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])])
     onnx.save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "model.onnx")
-    script = ("import sys, pathlib, numpy, onnxruntime; sys.path.insert(0, sys.argv[2]); from cupel.worker import model, onnx_model\n"
-              "model._forget_peak_memory(); before = model._held_memory()\n"
-              "onnx_model._computed(onnxruntime, pathlib.Path(sys.argv[1]), {'shape': numpy.array([1 << 21])}); print(model._peak_memory() - before)")
+    script = ("import sys, pathlib, numpy, onnxruntime; sys.path.insert(0, sys.argv[2]); from cupel.worker import onnx_model, process_memory\n"
+              "process_memory.forget_peak(); before = process_memory.held()\n"
+              "onnx_model._computed(onnxruntime, pathlib.Path(sys.argv[1]), {'shape': numpy.array([1 << 21])}); print(process_memory.peak() - before)")
     done = subprocess.run([sys.executable, "-c", script, tmp_path / "model.onnx", ROOT / "python"], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 160 << 20, done.stdout

@@ -114,6 +114,28 @@ def test_graphs_that_torch_runs_are_sound_too() -> None:
     assert abs(float(with_sound_kernels(module)(values, places)[0, 0]) - exact) < 0.004 * exact
 
 
+@pytest.mark.parametrize(("rank", "told"), [(2, []), (3, ["convolution_backward in float32"])])
+def test_gradients_of_kernels_over_volumes_hold_what_was_computed(rank: int, told: list[str]) -> None:
+    """torch's own has memory in it that nothing wrote, and so cannot be asked to fail each time."""
+    generator = torch.Generator().manual_seed(0)
+    sizes = (2, 8, 8)[-rank:]
+    image, kernel = (torch.randn(shape, generator=generator).bfloat16() for shape in ((2, 32, *sizes), (32, 32, 3, *(1,) * (rank - 1))))
+    gradient = torch.randn(2, 32, *sizes, generator=generator).bfloat16()
+
+    def found(dtype: torch.dtype, calls: list[str]) -> list[torch.Tensor]:
+        leaves = [one.to(dtype).detach().clone().requires_grad_() for one in (image, kernel, torch.zeros(32))]
+        output = getattr(torch.nn.functional, f"conv{rank}d")(*leaves, padding=(1, *(0,) * (rank - 1)))
+        with sound_sums(calls):
+            output.backward(gradient.to(dtype))
+        assert all(one.grad is not None and one.grad.dtype == dtype for one in leaves)
+        return [one.grad.double() for one in leaves if one.grad is not None]
+
+    calls: list[str] = []
+    for one, exact in zip(found(torch.bfloat16, calls), found(torch.float64, []), strict=True):
+        assert float((one - exact).norm() / exact.norm()) < 0.01
+    assert calls == told
+
+
 @pytest.mark.parametrize("how", ["plain", "causal", "masked"])
 def test_logarithms_that_attention_keeps_are_as_good_as_their_type(how: str) -> None:
     generator = torch.Generator().manual_seed(0)

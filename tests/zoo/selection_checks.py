@@ -119,6 +119,28 @@ def project_file(folder: Path) -> None:
 
 
 @check
+def named_tests_do_not_vanish(folder: Path) -> None:
+    """A test that is named and not selected is an error where --suite excludes it, and is said otherwise; the others stay."""
+    loader = "{HEAD}\nclass ModelLoader(ForgeModel):{INFO:RED}"
+    zoo(folder, {"m/pytorch": loader, "n/pytorch": loader, "n/bounty_jax": loader})
+    write(folder / "expect" / "test_config_x.yaml", "test_config:\n  n/pytorch-single_device-inference:\n    status: EXCLUDE_MODEL\n")
+    frameworks = ("--frameworks", "pytorch,bounty_jax", "--format", "ids")
+    kept, other = "models::m/pytorch-single_device-inference", "bounty_jax::n/bounty_jax-single_device-inference"
+    expect(sorted(ids(run(folder, "--zoo", "zoo", *frameworks, other, kept))) == sorted([other, kept]), "both are there")
+    result = run(folder, "--zoo", "zoo", *frameworks, "--suite", "models", other, kept)
+    expect(result.returncode == 2 and f"'{other}' is of suite bounty_jax, which --suite models leaves out" in result.stderr and not result.stdout,
+           result.stdout + result.stderr)
+    for option, words, left_out in (("-k", "not bounty_jax", other), ("-m", "inference", kept.replace("inference", "training"))):
+        result = run(folder, "--zoo", "zoo", *frameworks, option, words, left_out, kept)
+        expect(ids(result) == [kept] and f"'{left_out}' is named and not selected: {option} leaves it out" in result.stderr,
+               result.stdout + result.stderr)
+    excluded = "models::n/pytorch-single_device-inference"
+    result = run(folder, "--zoo", "zoo", "--config", "expect", "--format", "ids", excluded, kept)
+    expect(ids(result) == [kept] and f"'{excluded}' is named and not selected: the configuration has EXCLUDE_MODEL" in result.stderr,
+           result.stdout + result.stderr)
+
+
+@check
 def selections_as_pytest_has_them(folder: Path) -> None:
     """-k, -m and --arch over a zoo with every kind of entry, against the rules written down a second time in Python."""
     loaders, groups = {}, {}

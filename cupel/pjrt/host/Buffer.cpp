@@ -2,6 +2,7 @@
 #include "cupel/pjrt/host/Checked.h"
 #include "cupel/pjrt/host/Client.h"
 #include "cupel/pjrt/host/Types.h"
+#include "cupel/tensor/MappedPages.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -86,7 +87,12 @@ Result<Buffer> Client::give(Tensor tensor, const Device &device) {
   Result<Transfer> made = transfer(*dense, device, PJRT_HostBufferSemantics_kImmutableZeroCopy);
   if (!made)
     return made.error();
-  std::move(made->done).keepUntilReady(std::make_shared<const Tensor>(std::move(*dense)));
+  // Of a file that is mapped, others may hold the tensor as well: it need not lie here for them.
+  struct Given {
+    Tensor tensor;
+    ~Given() { tensor::giveBackPages(tensor::contiguousBytes(tensor)); }
+  };
+  std::move(made->done).keepUntilReady(std::make_shared<const Given>(std::move(*dense)));
   return std::move(made->buffer);
 }
 

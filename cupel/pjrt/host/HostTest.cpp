@@ -1,6 +1,7 @@
 // The host against the fault plugin (tests/pjrt/fault_plugin), in this process: everything that
 // does not kill it. Crashes and hangs are tested through cupel-device (tests/pjrt/check_device.py).
 #include "cupel/pjrt/host/Client.h"
+#include "cupel/pjrt/host/RunWorkload.h"
 #include "cupel/pjrt/host/Types.h"
 
 #include <algorithm>
@@ -158,6 +159,42 @@ TEST_F(HostTest, GivesATensorUntilThePluginIsDoneWithIt) {
   for (int i = 0; i < 1000 && !held.expired(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_TRUE(held.expired());
+}
+
+/// A plugin that writes to what it was lent must not change what others here read, nor what it is judged by.
+TEST_F(HostTest, LendsNothingThatOthersHold) {
+  setFault("spoils-lent");
+  Result<std::shared_ptr<Client>> client = makeClient();
+  ASSERT_TRUE(client) << client.message();
+  Workload workload;
+  workload.programs.push_back({std::nullopt, "echo 2"});
+  Result<LoadedWorkload> loaded = LoadedWorkload::compile(**client, workload);
+  ASSERT_TRUE(loaded) << loaded.message();
+  Tensor own = someFloats();
+  std::weak_ptr<int> alive;
+  auto handOver = [&](bool lends) {
+    auto owner = std::make_shared<int>();
+    alive = owner;
+    static const float numbers[] = {7, 8};
+    Tensor borrowed = *Tensor::borrow(DType::F32, {2}, std::as_bytes(std::span(numbers)), std::move(owner));
+    TensorLists inputs = {{own, someFloats(), std::move(borrowed)}};
+    Result<BufferLists> buffers = loaded->handOver(std::move(inputs), lends, soon());
+    EXPECT_TRUE(buffers) << buffers.message();
+    EXPECT_TRUE(alive.expired()); // Copied, and gone.
+    Result<TensorLists> back = LoadedWorkload::readBack(*buffers, soon());
+    EXPECT_TRUE(back) << back.message();
+    return std::move(*back);
+  };
+  auto isRight = [](const Tensor &tensor) {
+    return std::memcmp(tensor.data(), someFloats().data(), size_t(tensor.byteSize())) == 0;
+  };
+  for (bool lends : {false, true}) {
+    TensorLists back = handOver(lends);
+    EXPECT_TRUE(isRight(own));
+    EXPECT_TRUE(isRight(back[0][0]));
+    EXPECT_EQ(isRight(back[0][1]), !lends); // Nobody else has that one.
+    EXPECT_EQ(back[0][2].dataAs<float>()[1], 8);
+  }
 }
 
 TEST_F(HostTest, CopiesWhatHasNoPlaceForTheHost) {

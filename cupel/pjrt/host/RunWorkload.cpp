@@ -1,8 +1,10 @@
 #include "cupel/pjrt/host/RunWorkload.h"
 
+#include "cupel/tensor/MappedPages.h"
 #include "cupel/workload/Judge.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 using namespace cupel;
 using namespace cupel::pjrt;
@@ -77,6 +79,26 @@ Result<BufferLists> LoadedWorkload::give(TensorLists inputs) const {
         return buffer.error();
       buffers[d].push_back(std::move(*buffer));
     }
+  return buffers;
+}
+
+Result<BufferLists> LoadedWorkload::handOver(TensorLists inputs, bool lends, Deadline deadline) const {
+  BufferLists buffers(devices.size());
+  for (size_t d = 0; d < devices.size(); ++d) {
+    const bool isLast = inputs.size() > 1 || d + 1 == devices.size();
+    for (tensor::Tensor &one : inputs.size() > 1 ? inputs.at(d) : inputs.at(0)) {
+      tensor::Tensor input = isLast ? std::exchange(one, {}) : one;
+      const std::span<const std::byte> bytes = tensor::contiguousBytes(input);
+      const bool isLent = lends && (input.mutableData() || (!bytes.empty() && tensor::areMapped(bytes)));
+      Result<Buffer> buffer = isLent ? client->give(std::move(input), *devices[d])
+                                     : client->toDevice(input, *devices[d], deadline);
+      if (!buffer)
+        return buffer.error();
+      if (!isLent) // Weights of a file need not lie here while the device computes with its own copy of them.
+        tensor::giveBackPages(bytes);
+      buffers[d].push_back(std::move(*buffer));
+    }
+  }
   return buffers;
 }
 

@@ -29,6 +29,9 @@ public:
   Result<BufferLists> transfer(const TensorLists &inputs, Deadline deadline) const;
   /// The same without copies where the plugin needs none: it may read the tensors in place.
   Result<BufferLists> give(TensorLists inputs) const;
+  /// Transfers them, and lets each go as soon as its last device has it. With `lends`, the plugin may read in place what it cannot
+  /// spoil for others: files that are mapped, and what nobody else holds, which is gone when the plugin is done with it.
+  Result<BufferLists> handOver(TensorLists inputs, bool lends, Deadline deadline) const;
   /// Waits until the results are there.
   Result<BufferLists> execute(const BufferLists &arguments, Deadline deadline);
   static Result<TensorLists> readBack(const BufferLists &results, Deadline deadline);

@@ -54,12 +54,13 @@ protected:
       x[i] = float(int(i * 11 % 23) - 11) / 8;
   }
 
-  void lend(LentBuffer &lent, const float *data, std::vector<int64_t> dims,
-            PJRT_HostBufferSemantics semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy) {
+  void lend(LentBuffer &lent, const void *data, std::vector<int64_t> dims,
+            PJRT_HostBufferSemantics semantics = PJRT_HostBufferSemantics_kImmutableZeroCopy,
+            PJRT_Buffer_Type type = PJRT_Buffer_Type_F32) {
     auto args = makeStruct<PJRT_Client_BufferFromHostBuffer_Args>();
     args.client = client;
     args.data = data;
-    args.type = PJRT_Buffer_Type_F32;
+    args.type = type;
     args.dims = dims.data();
     args.num_dims = dims.size();
     args.host_buffer_semantics = semantics;
@@ -102,6 +103,43 @@ protected:
         for (int64_t k = 0; k < kDepth; ++k)
           c[i * kColumns + j] += x[i * kDepth + k] * original[k * kColumns + j];
     return c;
+  }
+
+  struct PackedCase {
+    std::string text;
+    std::vector<int64_t> dims, image; // Of the weights, and of what is multiplied with them.
+  };
+  /// Convolutions have several forms: of pixels, of lines for few channels, of groups, of single channels.
+  static std::string convolution(const std::string &type, std::string image, std::string kernel, std::string result,
+                                 int groups) {
+    for (std::string *one : {&image, &kernel, &result})
+      *one = "tensor<" + *one + "x" + type + ">";
+    return "func.func @main(%x: " + image + ", %w: " + kernel + ") -> " + result +
+           " {\n  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+           "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = " +
+           std::to_string(groups) + " : i64} : (" + image + ", " + kernel + ") -> " + result + "\n  return %0 : " + result +
+           "\n}";
+  }
+  /// Weights that are lent are given back with the first run, and whoever reads them then gets what they were.
+  void expectBack(const PackedCase &one, const void *data, PJRT_Buffer_Type type) {
+    auto count = [](const std::vector<int64_t> &dims) {
+      return size_t(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()));
+    };
+    const size_t bytes = count(one.dims) * (type == PJRT_Buffer_Type_F32 ? 4 : 2);
+    PJRT_LoadedExecutable *executable = compiled(one.text);
+    std::vector<float> image(count(one.image), std::bit_cast<float>(0x3f003f00u)), values; // Half, in either type.
+    LentBuffer left, lent;
+    lend(left, image.data(), one.image, PJRT_HostBufferSemantics_kImmutableOnlyDuringCall, type);
+    lend(lent, data, one.dims, PJRT_HostBufferSemantics_kImmutableZeroCopy, type);
+    EXPECT_FALSE(lent.isReleased()) << one.text;
+    run(executable, {left.buffer, lent.buffer});
+    EXPECT_TRUE(lent.isReleased()) << one.text;
+    EXPECT_EQ(get(lent.buffer, values).code, 0);
+    ASSERT_EQ(values.size() * sizeof(float), bytes);
+    EXPECT_EQ(std::memcmp(values.data(), data, bytes), 0) << one.text;
+    end(left);
+    end(lent);
+    destroy(executable);
   }
 
   std::vector<float> weights, original, x;
@@ -149,45 +187,41 @@ TEST_F(BorrowTest, PackedWeightsComeBackBitByBit) {
   weights[1] = std::bit_cast<float>(0x7f800001u);
   weights[2] = std::bit_cast<float>(0x00000001u);
   original = weights;
-  // Convolutions have several forms: of pixels, of lines for few channels, of groups, of single channels.
-  struct Case {
-    std::string text;
-    std::vector<int64_t> dims, image;
-  };
-  auto convolution = [](std::string image, std::string kernel, std::string result, int groups) {
-    return "func.func @main(%x: tensor<" + image + "xf32>, %w: tensor<" + kernel + "xf32>) -> tensor<" + result +
-           "xf32> {\n  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
-           "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = " +
-           std::to_string(groups) + " : i64} : (tensor<" + image + "xf32>, tensor<" + kernel +
-           "xf32>) -> tensor<" + result + "xf32>\n  return %0 : tensor<" + result + "xf32>\n}";
-  };
-  std::vector<Case> cases = {
+  std::vector<PackedCase> cases = {
       {kProduct, {kDepth, kColumns}, {4, kDepth}},
       {kTurnedProduct, {kDepth, kColumns}, {4, kColumns}},
-      {convolution("1x4x4x30", "3x3x30x77", "1x4x4x77", 1), {3, 3, 30, 77}, {1, 4, 4, 30}},
-      {convolution("1x4x4x3", "3x3x3x700", "1x4x4x700", 1), {3, 3, 3, 700}, {1, 4, 4, 3}},
-      {convolution("1x4x4x512", "3x3x4x512", "1x4x4x512", 128), {3, 3, 4, 512}, {1, 4, 4, 512}},
-      {convolution("1x4x4x2048", "3x3x1x2048", "1x4x4x2048", 2048), {3, 3, 1, 2048}, {1, 4, 4, 2048}},
+      {convolution("f32", "1x4x4x30", "3x3x30x77", "1x4x4x77", 1), {3, 3, 30, 77}, {1, 4, 4, 30}},
+      {convolution("f32", "1x4x4x3", "3x3x3x700", "1x4x4x700", 1), {3, 3, 3, 700}, {1, 4, 4, 3}},
+      {convolution("f32", "1x4x4x512", "3x3x4x512", "1x4x4x512", 128), {3, 3, 4, 512}, {1, 4, 4, 512}},
+      {convolution("f32", "1x4x4x2048", "3x3x1x2048", "1x4x4x2048", 2048), {3, 3, 1, 2048}, {1, 4, 4, 2048}},
   };
-  for (const Case &one : cases) {
-    PJRT_LoadedExecutable *executable = compiled(one.text);
-    auto count = [](const std::vector<int64_t> &dims) {
-      return size_t(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()));
-    };
-    std::vector<float> image(count(one.image), 0.5f), values;
-    ASSERT_LE(count(one.dims), weights.size());
-    PJRT_Buffer *left = put(image.data(), one.image);
-    LentBuffer lent;
-    lend(lent, weights.data(), one.dims);
-    ASSERT_FALSE(lent.isReleased()) << one.text;
-    run(executable, {left, lent.buffer});
-    EXPECT_TRUE(lent.isReleased()) << one.text;
-    EXPECT_EQ(get(lent.buffer, values).code, 0);
-    EXPECT_EQ(std::memcmp(values.data(), original.data(), count(one.dims) * sizeof(float)), 0) << one.text;
-    end(lent);
-    destroy(left);
-    destroy(executable);
-  }
+  for (const PackedCase &one : cases)
+    expectBack(one, weights.data(), PJRT_Buffer_Type_F32);
+}
+
+/// As halves of words, or widened to them, by what the processor multiplies.
+TEST_F(BorrowTest, PackedWeightsOfBf16ComeBackBitByBit) {
+  std::vector<uint16_t> halves(3 * 3 * 64 * 160);
+  for (size_t i = 0; i < halves.size(); ++i)
+    halves[i] = uint16_t(i * 40503u);
+  halves[0] = 0x8000, halves[1] = 0x7f81, halves[2] = 0x0001;
+  auto product = [](std::string left, std::string right, std::string result, std::string contracted) {
+    return "func.func @main(%x: tensor<" + left + "xbf16>, %w: tensor<" + right + "xbf16>) -> tensor<" + result +
+           "xbf16> {\n  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [" + contracted + "] : (tensor<" + left +
+           "xbf16>, tensor<" + right + "xbf16>) -> tensor<" + result + "xbf16>\n  return %0 : tensor<" + result + "xbf16>\n}";
+  };
+  std::vector<PackedCase> cases = {
+      {product("4x256", "256x160", "4x160", "0"), {256, 160}, {4, 256}},
+      {product("4x255", "255x300", "4x300", "0"), {255, 300}, {4, 255}}, // Odd, and more than halves have numbers.
+      {product("4x256", "160x256", "4x160", "1"), {160, 256}, {4, 256}},
+      {convolution("bf16", "1x4x4x64", "3x3x64x160", "1x4x4x160", 1), {3, 3, 64, 160}, {1, 4, 4, 64}},
+      {convolution("bf16", "1x4x4x31", "3x3x31x130", "1x4x4x130", 1), {3, 3, 31, 130}, {1, 4, 4, 31}},
+      {convolution("bf16", "1x4x4x3", "3x3x3x1300", "1x4x4x1300", 1), {3, 3, 3, 1300}, {1, 4, 4, 3}},
+      {convolution("bf16", "1x4x4x1024", "3x3x4x1024", "1x4x4x1024", 256), {3, 3, 4, 1024}, {1, 4, 4, 1024}},
+      {convolution("bf16", "1x4x4x4096", "3x3x1x4096", "1x4x4x4096", 4096), {3, 3, 1, 4096}, {1, 4, 4, 4096}},
+  };
+  for (const PackedCase &one : cases)
+    expectBack(one, halves.data(), PJRT_Buffer_Type_BF16);
 }
 
 TEST_F(BorrowTest, WhatIsReadPlainlyIsTheHostsWhenTheCallReturns) {

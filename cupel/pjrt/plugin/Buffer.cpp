@@ -178,7 +178,7 @@ bool mayBorrow(const PJRT_Client_BufferFromHostBuffer_Args &args, DType type,
                std::span<const int64_t> shape, std::span<const int64_t> steps) {
   const auto *data = static_cast<const std::byte *>(args.data);
   return args.host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy &&
-         type == DType::F32 && data && Tensor::isAligned(type, data) &&
+         info(type).bits >= 8 && data && Tensor::isAligned(type, data) && // Others are put right as they are copied.
          tensor::byteCount(type, shape).value_or(0) >= kBorrowedFrom &&
          areDense(shape, steps, info(type).bytes);
 }

@@ -152,12 +152,15 @@ TEST_F(PluginTest, AHostThatWaitsIsNotWoken) {
     destroy(launch.result);
     return atOnce;
   };
-  for (int i = 0; i < 500 && !(atOnce = runsForResult()); ++i)
-    ;
-  EXPECT_TRUE(atOnce) << "a host that waits for a result was woken 500 times";
+  auto isConvinced = [&] {
+    for (int i = 0; i < 500; ++i)
+      if (runsForResult())
+        return true;
+    return false;
+  };
+  EXPECT_TRUE(isConvinced()) << "a host that waits for a result was woken 500 times";
   // Where a result is there, JAX only looks at it.
-  int looked = 0;
-  for (int i = 0; i < 12; ++i) {
+  auto looksAtOnce = [&] {
     Launch launch(program, {x});
     auto ready = makeStruct<PJRT_Buffer_ReadyEvent_Args>();
     ready.buffer = launch.result;
@@ -165,13 +168,22 @@ TEST_F(PluginTest, AHostThatWaitsIsNotWoken) {
     auto look = makeStruct<PJRT_Event_IsReady_Args>();
     look.event = ready.event;
     expectFine(api()->PJRT_Event_IsReady(&look));
-    looked += look.is_ready;
     std::this_thread::sleep_for(std::chrono::milliseconds(3)); // What follows is not at once.
     EXPECT_EQ(await(ready.event).code, 0);
     EXPECT_EQ(await(launch.event).code, 0);
     destroy(launch.result);
+    return look.is_ready;
+  };
+  // If to look were no question, the first such run would be the last at once however often one
+  // tries; a look that the machine delays ends a row as well, so that one row may be short.
+  int longestRow = 0;
+  for (int attempt = 0; attempt < 50 && longestRow <= 4 && isConvinced(); ++attempt) {
+    int row = 0;
+    while (row < 12 && looksAtOnce())
+      ++row;
+    longestRow = std::max(longestRow, row);
   }
-  EXPECT_GT(looked, 2) << "a host that looks at what is there was taken for one that does not wait";
+  EXPECT_GT(longestRow, 4) << "a host that looks at what is there was taken for one that does not wait";
   destroy(x);
   destroy(program);
 }

@@ -3,6 +3,7 @@
 #include "cupel/results/Suites.h"
 #include "cupel/support/Text.h"
 #include "cupel/testbench/config/TestId.h"
+#include "cupel/testbench/matrix/NamedTests.h"
 #include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/matrix/Select.h"
 #include "cupel/testbench/matrix/Sources.h"
@@ -418,10 +419,19 @@ private:
       if (Status status = chooseModels(); !status)
         return status;
     if (!ids.empty()) {
-      std::vector<bool> named(table.size());
-      for (const std::string &text : ids)
-        if (Status status = nameTests(text, named); !status)
-          return status;
+      std::vector<bool> named(table.size()), chosen(table.size());
+      for (const Collection::Chosen &test : made.selected)
+        chosen[test.row] = true;
+      for (const std::string &text : ids) {
+        Result<std::vector<uint32_t>> rows = testsNamed(table, text, options.suites);
+        if (!rows)
+          return rows.error();
+        if (std::none_of(rows->begin(), rows->end(), [&](uint32_t row) { return chosen[row]; }))
+          if (Status status = tellLeftOut(text, *rows); !status)
+            return status;
+        for (uint32_t row : *rows)
+          named[row] = true;
+      }
       std::erase_if(made.selected, [&](const auto &chosen) { return !named[chosen.row]; });
     }
     std::string name;
@@ -520,55 +530,40 @@ private:
     return {};
   }
 
-  /// Marks the rows that a name on the command line means.
-  Status nameTests(const std::string &text, std::vector<bool> &named) {
-    Table &table = *made.tests;
-    selection::ItemName name = selection::parseItemName(text);
-    // Frameworks beyond those of upstream are suites of their own.
-    if (size_t colons = text.find("::"); name.suite.empty() && colons != std::string::npos &&
-                                         std::find(table.suites.begin(), table.suites.end(),
-                                                   text.substr(0, colons)) != table.suites.end()) {
-      name.suite = std::string_view(text).substr(0, colons);
-      name.id = std::string_view(text).substr(colons + 2);
-    }
-    if (name.id.empty() && (!name.suite.empty() || !name.file.empty())) {
-      // A whole function or file of pytest's, or a whole suite.
-      for (uint32_t row = 0; row < table.size(); ++row)
-        if ((name.suite.empty() || table.suiteOf(row) == name.suite) &&
-            (name.framework.empty() || table.frameworkOf(row) == name.framework))
-          named[row] = true;
-      return {};
-    }
-    bool any = false;
-    if (!name.suite.empty()) {
-      if (uint32_t row = table.find(name.suite, name.id); row != kNone)
-        named[row] = any = true;
-    } else {
-      // An id alone means the model's test; its op-by-op twin has the same and must be spelt out.
-      for (const std::string &suite : table.suites) {
-        uint32_t row =
-            suite == "op_by_op" && options.suites.empty() ? kNone : table.find(suite, name.id);
-        if (row != kNone)
-          named[row] = any = true;
-      }
-    }
-    if (any)
-      return {};
-    std::vector<std::string> known;
-    std::vector<std::string_view> views;
-    size_t length = name.id.size();
-    for (uint32_t row = 0; row < table.size(); ++row) {
-      std::string id;
-      table.appendId(row, id);
-      // Distances are dear; only ids of about this length can be near.
-      if (id.size() + 3 >= length && id.size() <= length + 3)
-        known.push_back(std::move(id));
-    }
-    views.assign(known.begin(), known.end());
-    std::string_view near = nearestWord(name.id, views);
-    return Error{fmt::format("there is no test '{}' and no such file{}", text,
-                             near.empty() ? "; `cupel list` shows all"
-                                          : fmt::format("; did you mean '{}'?", near))};
+  /// Of what was named nothing is selected. Suites and names that exclude each other are a mistake;
+  /// what expressions or the configuration leave out is said, or nobody would miss it.
+  Status tellLeftOut(const std::string &text, const std::vector<uint32_t> &rows) {
+    const Table &table = *made.tests;
+    auto isAsked = [&](uint32_t row) {
+      return base.suites.empty() || std::find(base.suites.begin(), base.suites.end(),
+                                              table.suiteOf(row)) != base.suites.end();
+    };
+    if (!rows.empty() && std::none_of(rows.begin(), rows.end(), isAsked))
+      return Error{fmt::format("'{}' is of suite {}, which --suite {} leaves out; add the suite, or "
+                               "leave out the test",
+                               text, table.suiteOf(rows.front()), fmt::join(base.suites, ","))};
+    auto isExcluded = [&](uint32_t row) {
+      return std::any_of(made.annotations.begin(), made.annotations.end(),
+                         [&](const Annotation &annotation) { return annotation.excluded[row]; });
+    };
+    std::vector<std::string_view> reasons;
+    if (rows.empty())
+      reasons.push_back("there is no test of it in what was found");
+    else if (std::any_of(rows.begin(), rows.end(), isExcluded))
+      reasons.push_back("the configuration has EXCLUDE_MODEL for it");
+    else
+      for (auto &[given, why] : {std::pair(!options.keyword.empty(), "-k leaves it out"),
+                                 std::pair(!options.markers.empty(), "-m leaves it out"),
+                                 std::pair(!options.models.empty(), "--model leaves it out"),
+                                 std::pair(!options.preset.empty(), "--preset leaves it out")})
+        if (given)
+          reasons.push_back(why);
+    // First: of many remarks only some are shown.
+    made.warnings.insert(made.warnings.begin(),
+                         {"", 0, 0,
+                          fmt::format("'{}' is named and not selected: {}", text,
+                                      fmt::join(reasons, ", or "))});
+    return {};
   }
 
   const CollectOptions &options;

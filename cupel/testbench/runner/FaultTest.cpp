@@ -341,7 +341,7 @@ TEST_F(Chains, AServerThatDoesNotStartCostsItsTestsAlone) {
 TEST_F(Chains, ATestMayBeOverBeforeAnyServer) {
   for (int i = 0; i < 50; ++i)
     addCase("reference pass");
-  options.prepare = [](const TestItem &item, const std::string &) {
+  options.prepare = [](const TestItem &item, const std::string &, bool) {
     Prepared prepared;
     if (item.id != "t49") {
       prepared.ended.emplace();

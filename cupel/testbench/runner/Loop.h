@@ -45,6 +45,7 @@ private:
     uint32_t putBacks = 0;
     bool recorded = false;
     bool isAlone = false; ///< Did not fit beside others.
+    bool isDoubted = false; ///< Whether its graph is its model.
   };
 
   using Done = std::unordered_map<std::string, results::TestRecord>;

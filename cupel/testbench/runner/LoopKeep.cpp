@@ -78,7 +78,8 @@ bool Loop::keepNext(Slot &slot) {
   attempt.began = attempt.stageBegan = Clock::now();
   const TestItem &item = items[attempt.test];
   if (options.prepare && kindOf(item).steps.size() > 1) {
-    Prepared prepared = options.prepare(item, options.devices[slot.device].name);
+    Prepared prepared = options.prepare(item, options.devices[slot.device].name,
+                                        tests[attempt.test].isDoubted);
     attempt.handover = std::move(prepared.handover);
     attempt.python = std::move(prepared.python);
   }

@@ -69,8 +69,9 @@ struct RunnerOptions {
   /// By the number of the Server. The worker, which has the devices, must be there.
   std::array<ServerSpec, kServerCount> servers;
   ServerSpec &server(Server which) { return servers[size_t(which)]; }
-  /// Called before a test that goes to other servers than the worker; may be empty.
-  std::function<Prepared(const TestItem &, const std::string &device)> prepare;
+  /// Called before a test that goes to other servers than the worker; may be empty. `isDoubted`:
+  /// its graph is to be compared with its model.
+  std::function<Prepared(const TestItem &, const std::string &device, bool isDoubted)> prepare;
   /// Where set, a test has its turn only once this hands it out, which is asked while workers are
   /// idle; one that is never handed out has no record. Otherwise all have it from the beginning.
   std::function<Handout()> handOut;

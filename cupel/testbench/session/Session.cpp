@@ -352,7 +352,7 @@ Session::runTests(const std::vector<TestItem> &items,
   CaseRequests cases(running.compileBackend, running.arch);
   ModelEnvironments environments;
   size_t captured = 0;
-  running.prepare = [&](const TestItem &item, const std::string &device) {
+  running.prepare = [&](const TestItem &item, const std::string &device, bool isDoubted) {
     if (kindOf(item).preparation == Preparation::Case)
       return cases.prepare(item, device);
     // Where the Python worker puts what the worker runs next.
@@ -360,10 +360,10 @@ Session::runTests(const std::vector<TestItem> &items,
     auto chosen = std::ranges::find(running.devices, device, &runner::DeviceSpec::name);
     runner::Prepared prepared = environments.prepare(item);
     prepared.handover = fmt::format(
-        R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{},"op_by_op":"{}"}})", folder,
+        R"({{"folder":"{}","chips":{},"weights":"{}","layers":{},"dtype":"{}","dropout":{},"op_by_op":"{}","check_export":{}}})", folder,
         chosen == running.devices.end() ? 0 : chosen->chips, options.weights, options.layers,
         options.modelDtype, !options.noDropout,
-        depthOf(item, running.depth).ends_with("op-by-op") ? running.opByOpBackend : "");
+        depthOf(item, running.depth).ends_with("op-by-op") ? running.opByOpBackend : "", isDoubted);
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id + task);

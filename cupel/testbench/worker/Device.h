@@ -82,13 +82,13 @@ public:
   virtual ~Executable() = default;
   /// With one list of inputs for all processes or one for each: the outputs of the entry function
   /// by position; those of several processes lie one after another.
-  virtual Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
-                                                  const Budget &budget) = 0;
+  virtual Result<std::vector<tensor::Tensor>> run(TensorLists inputs, const Budget &budget) = 0;
 };
 
 /// Runs a workload that a device has made ready, with one list of inputs for all devices or one for
-/// each; gives all results, those that checks compare too. It must not outlive the device.
-using RunWorkload = std::function<Result<TensorLists>(const TensorLists &, const Budget &)>;
+/// each; gives all results, those that checks compare too. It must not outlive the device. Inputs that
+/// nobody else holds are gone as soon as the device has them.
+using RunWorkload = std::function<Result<TensorLists>(TensorLists inputs, const Budget &)>;
 
 /// What of a program ran on the reference's own kernels, by which it cannot be judged.
 struct SharedWork {
@@ -99,6 +99,9 @@ struct SharedWork {
 SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes);
 /// Those that belong in a test's record: composites, fusions, products in bf16, whether commands were recorded.
 std::map<std::string, std::string> notesForRecords(const std::map<std::string, std::string> &notes);
+
+/// By the same notes: the memory of what the program computes on its way.
+std::optional<int64_t> arenaOf(const std::map<std::string, std::string> &notes);
 
 class Device {
 public:
@@ -114,6 +117,9 @@ public:
   virtual SharedWork sharedWork() const { return {.isAll = sharesKernels(), .what = ""}; }
   /// What its compiler said of the last program, as far as a record keeps it.
   virtual std::map<std::string, std::string> recordNotes() const { return {}; }
+  /// What a run of the workload that was loaded last takes in this process beside its arguments and results. Nothing:
+  /// it does not say.
+  virtual std::optional<int64_t> arenaBytes() const { return std::nullopt; }
   /// Whether it did not answer in time, and so answers nothing more in this process.
   virtual bool isGivenUp() const { return false; }
   virtual Result<std::unique_ptr<Executable>> compile(const Program &program,

@@ -405,12 +405,12 @@ public:
       : program(std::move(program)), results(std::move(results)),
         runWorkload(std::move(runWorkload)) {}
 
-  Result<std::vector<tensor::Tensor>> run(const TensorLists &inputs,
-                                          const Budget &budget) override {
+  Result<std::vector<tensor::Tensor>> run(TensorLists inputs, const Budget &budget) override {
     Result<TensorLists> arguments = program.argumentsFor(inputs);
     if (!arguments)
       return arguments.error();
-    Result<TensorLists> values = runWorkload(*arguments, budget);
+    inputs.clear();
+    Result<TensorLists> values = runWorkload(std::move(*arguments), budget);
     if (!values)
       return values.error();
     Result<std::vector<tensor::Tensor>> own = program.resultsFrom(*values, results);

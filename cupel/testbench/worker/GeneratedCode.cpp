@@ -72,7 +72,7 @@ public:
   GeneratedExecutable(const GeneratedFolder &folder, const Program &program)
       : folder(folder), results(program.results), checksItself(program.selfChecking) {}
 
-  Result<std::vector<Tensor>> run(const TensorLists &inputs, const Budget &budget) override {
+  Result<std::vector<Tensor>> run(TensorLists inputs, const Budget &budget) override {
     TemporaryFolder scratch("cupel-generated");
     if (scratch.path.empty())
       return Error{"no folder can be made for temporary files"};

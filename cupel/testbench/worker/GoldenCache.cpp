@@ -2,6 +2,7 @@
 
 #include "cupel/support/Sha256.h"
 #include "cupel/support/Version.h"
+#include "cupel/tensor/MappedPages.h"
 
 #include <algorithm>
 #include <cstring>
@@ -50,6 +51,7 @@ std::string hashOf(const Tensor &tensor) {
   Result<Tensor> plain = tensor.contiguous();
   if (plain)
     hash.update({reinterpret_cast<const char *>(plain->data()), size_t(plain->byteSize())});
+  tensor::giveBackPages(tensor::contiguousBytes(tensor));
   return hash.finish();
 }
 

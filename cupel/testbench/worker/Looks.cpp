@@ -1,7 +1,9 @@
 #include "cupel/testbench/worker/Looks.h"
 
+#include "cupel/support/ThreadPool.h"
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/tensor/MappedPages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -287,10 +289,11 @@ public:
     std::optional<TensorLists> others = seams.otherInputs(look);
     if (!others)
       return true;
-    Result<TensorLists> outputs = execute(*others, "with other inputs");
+    Result<TensorLists> outputs = execute(std::move(*others), "with other inputs");
+    others.reset();
     if (!outputs)
       return false;
-    std::optional<LookVerdict> verdict = seams.judgeOther(*others, *outputs);
+    std::optional<LookVerdict> verdict = judgeOther(look, *outputs);
     if (verdict && !verdict->passed && verdict->errorClass == name(ErrorCode::TimedOut)) {
       // These inputs get little time: that it was too little says nothing of the device.
       result.note = "with other inputs nobody could say in time whether it is right";
@@ -307,7 +310,7 @@ public:
             failed(kStaleResult, "with other inputs it gave what it gave before: " + stale +
                                      " are those of the run before (" + verdict->message + ")");
       else
-        blameOther(*others, *outputs, *verdict);
+        blameOther(look, *outputs, *verdict);
       return false;
     }
     if (verdict)
@@ -381,16 +384,28 @@ public:
 private:
   static constexpr uint32_t kMostJudged = 2;
 
+  /// By inputs that are made once more: weights would lie here twice while the device has its own, and
+  /// one that writes to what it was given would change what it is judged by.
+  std::optional<LookVerdict> judgeOther(uint32_t look, const TensorLists &outputs) {
+    std::optional<TensorLists> others = seams.otherInputs(look);
+    if (!others)
+      return failed(name(ErrorCode::OutOfMemory), "other inputs could be made once and not again");
+    return seams.judgeOther(std::move(*others), outputs);
+  }
+
   /// Wrong with other inputs: always, or now and then?
-  void blameOther(const TensorLists &others, const TensorLists &outputs,
-                  const LookVerdict &verdict) {
+  void blameOther(uint32_t look, const TensorLists &outputs, const LookVerdict &verdict) {
     uint32_t execution = result.executions;
     result.verdict = failed(verdict.errorClass, "with other inputs: " + verdict.message);
-    Result<TensorLists> second = seams.execute(others);
+    std::optional<TensorLists> others = seams.otherInputs(look);
+    if (!others)
+      return;
+    Result<TensorLists> second = seams.execute(std::move(*others));
+    others.reset();
     ++result.executions;
     if (!second || areSame(*second, outputs))
       return;
-    std::optional<LookVerdict> now = seams.judgeOther(others, *second);
+    std::optional<LookVerdict> now = judgeOther(look, *second);
     if (now && now->passed)
       result.verdict = failed(
           kNotDeterministic,
@@ -407,8 +422,8 @@ private:
     result.strictOutput = verdict.output;
   }
 
-  Result<TensorLists> execute(const TensorLists &given, std::string_view how) {
-    Result<TensorLists> outputs = seams.execute(given);
+  Result<TensorLists> execute(TensorLists given, std::string_view how) {
+    Result<TensorLists> outputs = seams.execute(std::move(given));
     ++result.executions;
     if (!outputs)
       result.verdict = failed(name(outputs.error().code),
@@ -531,26 +546,51 @@ std::string describeNumberless(const TensorLists &expected) {
 
 namespace {
 
-/// Every number times something near one, each by something else.
-Result<Tensor> moved(const Tensor &given, tensor::FillKey key) {
-  DType part = tensor::isComplex(given.dtype()) ? DType::C128 : DType::F64;
-  Result<Tensor> wide = tensor::convert(given, part);
-  if (!wide)
-    return wide;
-  Result<Tensor> factors =
-      tensor::randomTensor(DType::F64, {wide->byteSize() / 8}, tensor::Uniform{-1, 1}, key);
-  Result<Tensor> result = Tensor::uninitialized(part, tensor::Shape(given.shape().begin(),
-                                                                    given.shape().end()));
-  Result<Tensor> source = wide->contiguous();
-  if (!factors || !result || !source)
-    return Error{"no memory"};
-  double *to = result->mutableAs<double>();
-  for (int64_t i = 0; i < factors->size(); ++i) {
-    // Far enough from one that narrow types see it.
-    double u = factors->dataAs<double>()[i];
-    to[i] = source->dataAs<double>()[i] * (1 + (u < 0 ? u - 1 : u + 1) / 32);
+/// Factors near one for the elements from `first` on, which is even: far enough from it that narrow types see it. Those
+/// of numbers that tensor::randomTensor draws between -1 and 1 with this key.
+void makeFactors(tensor::FillKey key, int64_t first, int64_t count, double *factors) {
+  const std::array<uint32_t, 2> seed = {uint32_t(key.seed), uint32_t(key.seed >> 32)};
+  auto factorOf = [](uint32_t low, uint32_t high) {
+    double u = -1 + 2 * (double((low | uint64_t{high} << 32) >> 11) * 0x1p-53);
+    return 1 + (u < 0 ? u - 1 : u + 1) / 32;
+  };
+  for (int64_t i = 0; i < count; i += 2) {
+    const uint64_t block = uint64_t(first + i) / 2;
+    const auto words = tensor::philox4x32(
+        {uint32_t(block), uint32_t(block >> 32), uint32_t(key.stream), uint32_t(key.stream >> 32)}, seed);
+    factors[i] = factorOf(words[0], words[1]);
+    if (i + 1 < count)
+      factors[i + 1] = factorOf(words[2], words[3]);
   }
-  return tensor::convert(*result, given.dtype());
+}
+
+/// Every number times something near one, each by something else. A few at a time: wide copies of weights would take
+/// several times the memory of these.
+Result<Tensor> moved(const Tensor &given, tensor::FillKey key) {
+  constexpr int64_t kBlock = 4096, kPiece = 64 * kBlock;
+  DType type = given.dtype();
+  DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
+  Result<Tensor> source = given.contiguous();
+  Result<Tensor> result =
+      Tensor::uninitialized(type, tensor::Shape(given.shape().begin(), given.shape().end()));
+  if (!source || !result)
+    return Error{"no memory"};
+  const int64_t bytes = tensor::info(part).bytes, count = given.byteSize() / bytes;
+  const std::byte *from = source->data();
+  std::byte *to = result->mutableData();
+  runPieces((count + kPiece - 1) / kPiece, coreCount(), [&](int64_t piece) {
+    double numbers[kBlock], factors[kBlock];
+    for (int64_t at = piece * kPiece; at < std::min(count, (piece + 1) * kPiece); at += kBlock) {
+      int64_t some = std::min(kBlock, count - at);
+      tensor::convertElements(part, from + at * bytes, DType::F64, numbers, some);
+      makeFactors(key, at, some, factors);
+      for (int64_t i = 0; i < some; ++i)
+        numbers[i] *= factors[i];
+      tensor::convertElements(DType::F64, numbers, part, to + at * bytes, some);
+    }
+  });
+  tensor::giveBackPages(tensor::contiguousBytes(given));
+  return result;
 }
 
 /// The elements in another order.

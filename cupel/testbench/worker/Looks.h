@@ -27,11 +27,11 @@ struct LookVerdict {
 
 struct LookSeams {
   /// Runs the same executable again.
-  std::function<Result<TensorLists>(const TensorLists &inputs)> execute;
+  std::function<Result<TensorLists>(TensorLists inputs)> execute;
   /// Whether these outputs are right for the first inputs.
   std::function<LookVerdict(const TensorLists &outputs)> judge;
   /// Whether they are right for other inputs; nothing where nobody can say so in a short time.
-  std::function<std::optional<LookVerdict>(const TensorLists &inputs, const TensorLists &outputs)>
+  std::function<std::optional<LookVerdict>(TensorLists inputs, const TensorLists &outputs)>
       judgeOther;
   /// Whether two executions with the same inputs may differ as these do. Unset: nobody can say.
   std::function<LookVerdict(const TensorLists &now, const TensorLists &before)> judgeRepeat;
@@ -42,7 +42,8 @@ struct LookSeams {
   /// How much an output of a device moves by rounding, by root mean square; asked only before a few
   /// elements are called stale, which may be the same by chance. Unset: nobody can say.
   std::function<double(size_t device, size_t output)> noiseOf;
-  /// Inputs that are not the first ones, of the same shapes; nothing where there are none.
+  /// Inputs that are not the first ones, of the same shapes; nothing where there are none. Asked again
+  /// it gives the same again: the device is given what was made for it, and the judge gets his own.
   std::function<std::optional<TensorLists>(uint32_t look)> otherInputs;
 };
 

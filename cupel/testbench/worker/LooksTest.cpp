@@ -1,6 +1,10 @@
 #include "cupel/testbench/worker/Looks.h"
 
+#include "cupel/tensor/Convert.h"
+#include "cupel/tensor/Fill.h"
+
 #include <cmath>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -323,6 +327,53 @@ TEST(Looks, WrongNowAndThenWithOtherInputsIsNotDeterministic) {
   // Wrong in the same way each time.
   Doubler other{[](uint32_t) { return std::optional(TensorLists{{floats({9, 9, 9, 9})}}); }};
   EXPECT_EQ(other.look().verdict.errorClass, "wrong_result");
+}
+
+/// What a device is given for a look is its own: one that spoils it is judged by what it should have been.
+TEST(Looks, TheJudgeGetsInputsOfHisOwn) {
+  TensorLists inputs = {{floats({1, 2, 3, 4})}}, first = Doubler::right(inputs);
+  LookSeams seams;
+  int spoiled = 0;
+  seams.execute = [&](TensorLists given) -> Result<TensorLists> {
+    if (std::byte *memory = given[0][0].mutableData()) { // Nobody else has it.
+      std::memset(memory, 0, size_t(given[0][0].byteSize()));
+      ++spoiled;
+    }
+    return Doubler::right(given);
+  };
+  seams.judgeOther = [&](const TensorLists &given, const TensorLists &outputs) {
+    bool isRight = areSame(outputs, Doubler::right(given));
+    return std::optional(LookVerdict{isRight, isRight ? "" : "wrong_result", ""});
+  };
+  seams.otherInputs = [&](uint32_t look) { return nearbyInputs(inputs, SIZE_MAX, look); };
+  EXPECT_EQ(lookAgain(seams, inputs, first, 0.001, {.executions = 2}).verdict.errorClass, "wrong_result");
+  EXPECT_EQ(spoiled, 2); // Once more to tell whether it is always so.
+}
+
+TEST(Looks, NearbyInputsAreTheSameEachTimeAndElsewhereInEveryElement) {
+  for (DType type : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::C64, DType::C128}) {
+    Tensor given = *tensor::randomTensor(type, {3, 300007}, tensor::Uniform{1, 2}, {1, 2});
+    TensorLists once = *nearbyInputs({{given}}, SIZE_MAX, 1), again = *nearbyInputs({{given}}, SIZE_MAX, 1),
+                other = *nearbyInputs({{given}}, SIZE_MAX, 2);
+    EXPECT_TRUE(areSame(once, again));
+    EXPECT_FALSE(areSame(once, other));
+    const bool isComplex = tensor::isComplex(type);
+    Tensor before = *tensor::convert(given, isComplex ? DType::C128 : DType::F64);
+    Tensor after = *tensor::convert(once[0][0], isComplex ? DType::C128 : DType::F64);
+    double least = 1, most = 0, sum = 0;
+    for (int64_t i = 0; i < before.byteSize() / 8; ++i) {
+      double share = after.dataAs<double>()[i] / before.dataAs<double>()[i] - 1;
+      least = std::min(least, std::abs(share)), most = std::max(most, std::abs(share)), sum += share;
+    }
+    Tensor drawn = *tensor::randomTensor(DType::F64, {before.byteSize() / 8}, tensor::Uniform{-1, 1}, {1, 0});
+    for (int64_t i : {int64_t{0}, int64_t{4097}, int64_t{900020}}) {
+      double u = drawn.dataAs<double>()[i], factor = 1 + (u < 0 ? u - 1 : u + 1) / 32;
+      EXPECT_NEAR(after.dataAs<double>()[i] / before.dataAs<double>()[i], factor, 1.0 / 256) << tensor::info(type).name;
+    }
+    EXPECT_GT(least, 0) << tensor::info(type).name;
+    EXPECT_LE(most, 1.0 / 16 + 1.0 / 256) << tensor::info(type).name; // And the rounding of a narrow type.
+    EXPECT_LT(std::abs(sum) / double(before.byteSize() / 8), 1e-3) << tensor::info(type).name;
+  }
 }
 
 TEST(Looks, StaleIsSeenWithTheFirstInputsToo) {

@@ -3,7 +3,6 @@
 #include "cupel/pjrt/host/RunWorkload.h"
 #include "cupel/runtime/Architecture.h"
 #include "cupel/support/Process.h"
-#include "cupel/tensor/MappedPages.h"
 #include "cupel/testbench/worker/DeviceProgram.h"
 #include "cupel/testbench/worker/Looks.h"
 
@@ -72,6 +71,7 @@ public:
     return isReferenceInside ? SharedWork{.isAll = true, .what = ""} : lastShared;
   }
   std::map<std::string, std::string> recordNotes() const override { return lastNotes; }
+  std::optional<int64_t> arenaBytes() const override { return lastArena; }
   bool isGivenUp() const override { return client->plugin()->isGivenUp(); }
 
   Result<RunWorkload> load(const workload::Workload &workload, const Program &,
@@ -89,11 +89,12 @@ public:
       return toProgramError(loaded.error(), During::Compile);
     lastShared = sharedWorkOf(loaded->info().notes);
     lastNotes = notesForRecords(loaded->info().notes);
+    lastArena = arenaOf(loaded->info().notes);
     auto shared = std::make_shared<pjrt::LoadedWorkload>(std::move(*loaded));
     auto held = std::make_shared<Held>();
     return RunWorkload(
-        [client = client, shared, held](const TensorLists &inputs, const Budget &budget) {
-          return run(*shared, inputs, budget, *held);
+        [client = client, shared, held](TensorLists inputs, const Budget &budget) {
+          return run(*client, *shared, std::move(inputs), budget, *held);
         });
   }
 
@@ -104,24 +105,19 @@ private:
     TensorLists values;
   };
 
-  /// Weights of a file need not lie here while the device computes with its own copy of them.
-  static void giveBack(const TensorLists &inputs) {
-    for (const std::vector<tensor::Tensor> &list : inputs)
-      for (const tensor::Tensor &input : list)
-        tensor::giveBackPages(tensor::contiguousBytes(input));
-  }
-
-  /// The steps of a run, with the plugin's errors as those of the program.
-  static Result<TensorLists> run(pjrt::LoadedWorkload &loaded, const TensorLists &inputs,
+  /// The steps of a run, with the plugin's errors as those of the program. Only our own plugin is lent memory; others
+  /// get their inputs by the way that asks least of them, a copy.
+  static Result<TensorLists> run(const pjrt::Client &client, pjrt::LoadedWorkload &loaded, TensorLists inputs,
                                  const Budget &budget, Held &held) {
     pjrt::Deadline deadline = deadlineOf(budget);
-    Result<pjrt::BufferLists> arguments = loaded.transfer(inputs, deadline);
+    Result<pjrt::BufferLists> arguments =
+        loaded.handOver(std::move(inputs), client.platformName() == "cupel", deadline);
     if (!arguments)
       return toProgramError(arguments.error(), During::Run);
-    giveBack(inputs);
     Result<pjrt::BufferLists> outputs = loaded.execute(*arguments, deadline);
     if (!outputs)
       return toProgramError(outputs.error(), During::Run);
+    arguments->clear(); // With them goes what kernels made of weights.
     Result<TensorLists> values = pjrt::LoadedWorkload::readBack(*outputs, deadline);
     if (!values)
       return toProgramError(values.error(), During::Run);
@@ -149,7 +145,8 @@ private:
   std::shared_ptr<pjrt::Client> client;
   bool isReferenceInside;
   SharedWork lastShared;
-  std::map<std::string, std::string> lastNotes; // Of what was loaded last.
+  std::map<std::string, std::string> lastNotes; // Of what was loaded last, as these are.
+  std::optional<int64_t> lastArena;
 };
 
 /// Whether our own plugin, so chosen, runs programs on the reference's plan.
@@ -173,6 +170,9 @@ void addOwnDefaults(runtime::DeviceName &device) {
                   !device.option("arch").empty() || !device.option("num_devices").empty();
   if (!isChosen)
     device.options.push_back("num_devices=8");
+  // Weights lie in a file that nobody writes to.
+  if (!std::getenv("CUPEL_HOST_MEMORY") && device.option("host_memory").empty())
+    device.options.push_back("host_memory=borrowed");
 }
 
 Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &given) {

@@ -119,6 +119,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
       record.comparisons.push_back(std::move(comparison));
     }
     record.notes.erase("operations"); // Those of all graphs so far are told with the last.
+    record.notes.erase(std::string(kActivationsNote));
     record.notes.merge(one.notes);
     record.outcome = one.outcome;
     record.errorClass = one.errorClass;

@@ -122,6 +122,9 @@ struct Told {
 /// statuses of the configuration act), stages, comparisons, error class, message, notes.
 /// The note of a record after which the worker has to be replaced: a device answers it no more.
 inline constexpr const char *kGivenUpNote = "device_given_up";
+/// The note of a test whose device computes what the reference does, where something else is
+/// expected: what is looked at next is the program, and whether it is the model.
+inline constexpr const char *kExpectedOffNote = "reference is off as far";
 
 struct Finished {
   uint64_t number = 0;

@@ -54,7 +54,7 @@ public:
   ReferenceExecutable(std::unique_ptr<reference::Plan> plan, uint32_t replicas, uint32_t partitions)
       : plan(std::move(plan)), replicas(replicas), partitions(partitions) {}
 
-  Result<std::vector<Tensor>> run(const TensorLists &inputs, const Budget &budget) override {
+  Result<std::vector<Tensor>> run(TensorLists inputs, const Budget &budget) override {
     Result<TensorLists> results = runPlan(*plan, inputs, replicas, partitions, budget);
     if (!results)
       return results.error();
@@ -95,9 +95,8 @@ public:
       return plan.error();
     std::shared_ptr<reference::Plan> shared = std::move(*plan);
     return RunWorkload([shared, types = program.arguments, replicas = uint32_t(options.replicas),
-                        partitions = uint32_t(options.partitions)](const TensorLists &given,
+                        partitions = uint32_t(options.partitions)](TensorLists inputs,
                                                                    const Budget &budget) {
-      TensorLists inputs = given;
       for (std::vector<Tensor> &list : inputs)
         for (size_t i = 0; i < std::min(list.size(), types.size()); ++i)
           if (types[i].element.quantization && list[i].dtype() == types[i].element.storage)

@@ -46,9 +46,11 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
                                          verdict->note.substr(verdict->note.find(": ") + 2)));
   }
   // Only where it was the reference that was moved, and not the device itself.
-  if (verdict->isExpectedOff && noise.isByReference())
+  if (verdict->isExpectedOff && noise.isByReference()) {
+    noise.tellExpectedOff();
     record.strictSentence += "; the reference is off as far: the expected values, or the program "
                              "made of the model";
+  }
   if (verdict->isMeasured && !noise.note().empty())
     record.strictSentence += "; " + noise.note();
   if (verdict->isMeasured) {

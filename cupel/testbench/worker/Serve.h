@@ -19,7 +19,7 @@ class Progress {
 public:
   /// `forgetPeak` makes the next peak of memory that of what follows.
   Progress(int replies, uint64_t number, std::function<void()> forgetPeak = {})
-      : replies(replies), number(number), forgetPeak(std::move(forgetPeak)) {}
+      : replies(replies), number(number), forgetPeak(std::move(forgetPeak)), heldBefore(heldNow()) {}
 
   void enter(results::Stage stage);
   /// A line about how far it is.
@@ -33,8 +33,11 @@ public:
   uint64_t peakMemoryBytes();
   /// The same by stage, for people: "compile 130 MiB, compare 1004 MiB"; empty where it is little.
   std::string memoryNote();
+  /// What it held at most beyond what it held when the test began.
+  uint64_t takenMemoryBytes();
 
 private:
+  static uint64_t heldNow();
   void keepPeak();
 
   int replies;
@@ -43,6 +46,7 @@ private:
   std::chrono::steady_clock::time_point since;
   std::vector<results::StageTime> passed;
   std::function<void()> forgetPeak;
+  uint64_t heldBefore;
   std::vector<std::pair<results::Stage, uint64_t>> peaks;
 };
 

@@ -1,5 +1,6 @@
 #include "cupel/testbench/worker/Device.h"
 
+#include <charconv>
 #include <sstream>
 
 namespace cupel::testbench::worker {
@@ -23,6 +24,15 @@ std::map<std::string, std::string> notesForRecords(const std::map<std::string, s
     if (auto found = notes.find(name); found != notes.end())
       kept.insert(*found);
   return kept;
+}
+
+std::optional<int64_t> arenaOf(const std::map<std::string, std::string> &notes) {
+  auto found = notes.find("arena");
+  int64_t bytes = 0;
+  if (found == notes.end() ||
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), bytes).ec != std::errc())
+    return std::nullopt;
+  return bytes;
 }
 
 SharedWork sharedWorkOf(const std::map<std::string, std::string> &notes) {

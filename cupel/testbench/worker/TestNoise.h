@@ -59,6 +59,10 @@ public:
   const std::optional<TensorLists> &center() const { return exact; }
   /// Which output rounding decides, and how much: `output 0: 3 % noise in f32`; empty where none.
   const std::string &illConditioned() const { return unsteady; }
+  /// Of how many outputs the device computes what the reference does, and something else is
+  /// expected.
+  size_t expectedOff() const { return offCount; }
+  void tellExpectedOff() { ++offCount; }
   void tellIllConditioned(std::string what) {
     if (unsteady.empty())
       unsteady = std::move(what);
@@ -90,6 +94,7 @@ private:
   std::optional<TensorLists> exact;
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;
   std::string remark, unsteady;
+  size_t offCount = 0;
 };
 
 } // namespace cupel::testbench::worker

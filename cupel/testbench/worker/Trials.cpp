@@ -1,12 +1,8 @@
 #include "cupel/testbench/worker/Trials.h"
 
-#include "cupel/compare/Repeat.h"
 #include "cupel/compare/Strict.h"
-#include "cupel/pjrt/host/CompileOptions.h"
 #include "cupel/runtime/DeclaredPrecision.h"
-#include "cupel/runtime/DeviceName.h"
 #include "cupel/tensor/KeptBlocks.h"
-#include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/GoldenCache.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Rule.h"
@@ -24,9 +20,6 @@ using results::TestRecord;
 using tensor::Tensor;
 
 using Clock = std::chrono::steady_clock;
-
-/// What takes less than this is done more than once without asking.
-constexpr double kCheapSeconds = 2;
 
 void fail(TestRecord &record, std::string_view errorClass, const std::string &message) {
   record.outcome = Outcome::Failed;
@@ -58,6 +51,14 @@ Result<Device *> Trials::device(const std::string &name) {
   return open.get();
 }
 
+static uint64_t bytesOf(const TensorLists &lists) {
+  uint64_t bytes = 0;
+  for (const std::vector<Tensor> &list : lists)
+    for (const Tensor &tensor : list)
+      bytes += uint64_t(tensor.byteSize());
+  return bytes;
+}
+
 void Trials::serve(const Request &request, Progress &progress, Prepared prepared,
                    TestRecord &record) {
   if (std::string overruled = overrule(prepared, request.device); !overruled.empty())
@@ -69,7 +70,17 @@ void Trials::serve(const Request &request, Progress &progress, Prepared prepared
   if (!asked.empty())
     record.notes["compile options"] = asked;
   const uint64_t before = GoldenCache::evaluations();
+  if (held.request != request.number)
+    held = {.request = request.number};
+  held.arguments = std::max(held.arguments, bytesOf(prepared.workload.inputs));
   serveAsAsked(request, progress, prepared, record);
+  if (!progress.memoryNote().empty()) {
+    auto mebibytes = [](uint64_t bytes) { return double(bytes) / (1 << 20); };
+    record.notes[std::string(kActivationsNote)] =
+        fmt::format("{}reference {:.1f} MiB, beside arguments of {:.1f} MiB",
+                    held.device ? fmt::format("device {:.1f} MiB, ", mebibytes(*held.device)) : "",
+                    mebibytes(held.judgement), mebibytes(held.arguments));
+  }
   if (uint64_t evaluations = GoldenCache::evaluations() - before)
     record.notes["reference evaluations"] = std::to_string(evaluations);
   // Whatever became of this test, the next one would fail by it.
@@ -105,8 +116,8 @@ Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
     if (!compiled)
       return compiled.error();
     std::shared_ptr<Executable> executable = std::move(*compiled);
-    return RunWorkload([executable](const TensorLists &inputs, const Budget &budget) {
-      Result<std::vector<Tensor>> outputs = executable->run(inputs, budget);
+    return RunWorkload([executable](TensorLists inputs, const Budget &budget) {
+      Result<std::vector<Tensor>> outputs = executable->run(std::move(inputs), budget);
       return outputs ? Result<TensorLists>(TensorLists{std::move(*outputs)})
                      : Result<TensorLists>(outputs.error());
     });
@@ -117,8 +128,8 @@ Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
     return loaded.error();
   return RunWorkload([run = std::move(*loaded), checks = prepared.workload.checks,
                       constants = prepared.workload.constants](
-                         const TensorLists &inputs, const Budget &budget) -> Result<TensorLists> {
-    Result<TensorLists> outputs = run(inputs, budget);
+                         TensorLists inputs, const Budget &budget) -> Result<TensorLists> {
+    Result<TensorLists> outputs = run(std::move(inputs), budget);
     for (size_t d = 0; outputs && d < outputs->size(); ++d)
       for (const workload::Judgement &judgement :
            workload::judgeChecks((*outputs)[d], d, checks, constants))
@@ -156,15 +167,6 @@ static Result<TensorLists> rememberedGolden(const Prepared &prepared, TestRecord
   return results;
 }
 
-/// Records what an execution after the first showed.
-static void failLook(TestRecord &record, std::string_view errorClass, const std::string &message) {
-  fail(record, errorClass, message);
-  results::ComparisonRecord comparison;
-  comparison.output = uint32_t(record.comparisons.size());
-  comparison.sentence = message;
-  record.comparisons.push_back(std::move(comparison));
-}
-
 void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
                  TestRecord &record) {
   progress.enter(Stage::Compile);
@@ -193,6 +195,8 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
   if (!outputs)
     return fail(record, outputs.error());
   prepared.executeSeconds = seconds;
+  if (std::optional<int64_t> arena = (*device)->arenaBytes())
+    held.device = std::max(held.device.value_or(0), uint64_t(*arena) + bytesOf(*outputs));
   judge(request, progress, **device, prepared, *outputs, record);
   if (record.outcome == Outcome::Failed && record.errorClass == "wrong_result" &&
       !(*device)->isReference() && request.repeat.value_or(2) > 1 && seconds < kCheapSeconds)
@@ -214,190 +218,6 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
              overwritten);
 }
 
-void Trials::tellNowAndThen(const Request &request, Progress &progress, Device &device,
-                            Prepared &prepared, const RunWorkload &run, const TensorLists &first,
-                            TestRecord &record) {
-  progress.enter(Stage::Execute);
-  Result<TensorLists> second = run(prepared.workload.inputs, prepared.budget);
-  progress.enter(Stage::Compare);
-  if (!second || areSame(*second, first))
-    return;
-  TestRecord found;
-  judge(request, progress, device, prepared, *second, found);
-  if (found.outcome != Outcome::Passed)
-    return;
-  fail(record, std::string(kNotDeterministic),
-       fmt::format("the same inputs gave another result in execution 2, which is right, than in "
-                   "execution 1: {} differ ({})",
-                   describeDifference(*second, first), record.message));
-}
-
-void Trials::tryTelling(const Request &request, Progress &progress, Device &device,
-                        Prepared &prepared, const RunWorkload &run, TensorLists &outputs,
-                        TestRecord &record) {
-  constexpr uint32_t kAttempts[] = {ChosenInputs::kPositive, 1, ChosenInputs::kPositive + 1};
-  std::string vacuous = describeVacuous(prepared.workload.expected);
-  for (uint32_t look : kAttempts) {
-    if (vacuous.empty() || record.outcome != Outcome::Passed)
-      return;
-    Result<TensorLists> others = prepared.otherInputs(look);
-    if (!others)
-      break;
-    prepared.workload.inputs = std::move(*others);
-    prepared.workload.expected.clear();
-    prepared.workload.noise.clear();
-    prepared.workload.noiseCenter.clear();
-    progress.enter(Stage::Execute);
-    Result<TensorLists> given = run(prepared.workload.inputs, prepared.budget);
-    if (!given)
-      return fail(record, given.error());
-    outputs = std::move(*given);
-    record.comparisons.clear();
-    judge(request, progress, device, prepared, outputs, record);
-    vacuous = describeVacuous(prepared.workload.expected);
-    record.notes["inputs"] = "others than the first, which gave nothing to judge by";
-  }
-  if (!vacuous.empty() && record.outcome == Outcome::Passed)
-    leaveUnjudged(record, vacuous + ", whatever the inputs: that could hide anything");
-}
-
-std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &progress,
-                                             Device &device, Prepared &prepared,
-                                             const TensorLists &inputs, const TensorLists &outputs,
-                                             TensorLists &expected) {
-  const workload::Workload kept = prepared.workload;
-  const Budget budget = prepared.budget;
-  prepared.workload.inputs = inputs;
-  prepared.workload.expected.clear();
-  prepared.workload.noise.clear();
-  prepared.workload.noiseCenter.clear();
-  prepared.budget.deadline =
-      std::min(budget.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                   std::chrono::duration<double>(kCheapSeconds)));
-  TestRecord found;
-  bool lackedTime = false;
-  judge(request, progress, device, prepared, outputs, found, &lackedTime);
-  // Gradients whose noise is several times their size pass for the first inputs, which got the time
-  // to measure it. By declared precision alone these would fail on every device that is right.
-  if (found.outcome == Outcome::Failed && lackedTime)
-    fail(found, Error{ErrorCode::TimedOut, "no time was left to measure noise for other inputs"});
-  bool isJudged = progress.stage() == Stage::Compare;
-  expected = std::move(prepared.workload.expected);
-  prepared.workload = kept;
-  prepared.budget = budget;
-  if (!isJudged)
-    return std::nullopt;
-  return found;
-}
-
-/// Whether executions with the same inputs may differ so; comparators that somebody named know
-/// nothing of that, and decide alone: what the strict rule says stands beside it.
-static LookVerdict judgeApart(const Request &request, const workload::Workload &workload,
-                              const TensorLists &now, const TensorLists &before,
-                              TestNoise &noise) {
-  LookVerdict found;
-  for (size_t d = 0, number = 0; d < std::min(now.size(), before.size()); ++d)
-    for (size_t i = 0; i < std::min(now[d].size(), before[d].size()); ++i, ++number) {
-      const Tensor &a = now[d][i], &b = before[d][i];
-      Result<compare::RepeatVerdict> verdict = compare::checkRepeatedStrictly(
-          a, b, noise.precision(), noise.asker(d, i, b.shape()),
-          {.threads = compare::threadsFor(b.size())});
-      if (!verdict || verdict->passed)
-        continue;
-      if (!Rule::of(request, workload, i).comparators)
-        return {false, std::string(kNotDeterministic),
-                fmt::format("output {}: {}", number, verdict->sentence)};
-      if (found.strictly.empty()) {
-        found.strictly = verdict->sentence;
-        found.output = uint32_t(number);
-      }
-    }
-  return found;
-}
-
-/// What the strict rule says of an execution after the first, where the first was right by it.
-static void tellStrictly(results::ComparisonRecord &comparison, const std::string &strictly) {
-  if (!comparison.passed || !comparison.strictPassed.value_or(true))
-    return;
-  comparison.strictPassed = false;
-  comparison.strictSentence = strictly;
-  comparison.sentence += "; strict: " + strictly;
-}
-
-void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
-                       Prepared &prepared, const RunWorkload &run, const TensorLists &first,
-                       double seconds, TestRecord &record) {
-  auto verdictOf = [](const TestRecord &found) {
-    bool isRight = found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged;
-    LookVerdict verdict{isRight, found.errorClass, found.message};
-    if (const results::ComparisonRecord *lax = found.passesOnlyAsConfigured(); isRight && lax) {
-      verdict.strictly = lax->strictSentence;
-      verdict.output = lax->output;
-    }
-    return verdict;
-  };
-  LookSeams seams;
-  seams.execute = [&](const TensorLists &inputs) {
-    progress.enter(Stage::Execute);
-    Result<TensorLists> outputs = run(inputs, prepared.budget);
-    progress.enter(Stage::Compare);
-    return outputs;
-  };
-  seams.judge = [&](const TensorLists &outputs) {
-    TestRecord found;
-    judge(request, progress, device, prepared, outputs, found);
-    return verdictOf(found);
-  };
-  seams.judgeOther = [&](const TensorLists &inputs,
-                         const TensorLists &outputs) -> std::optional<LookVerdict> {
-    // Checks have judged them already, within the program or beside it.
-    if (prepared.program().selfChecking || !prepared.workload.checks.empty())
-      return LookVerdict{};
-    TensorLists expected;
-    auto found = judgeOther(request, progress, device, prepared, inputs, outputs, expected);
-    if (!found)
-      return std::nullopt;
-    LookVerdict verdict = verdictOf(*found);
-    verdict.expected = std::move(expected);
-    return verdict;
-  };
-  Result<TestNoise> noise = noiseOf(request, prepared, &device);
-  if (noise) {
-    seams.expected = &prepared.workload.expected;
-    seams.step = noise->precision().coarsest().step;
-    seams.noiseOf = [&](size_t device, size_t output) {
-      const TensorLists &all = prepared.workload.expected;
-      const std::vector<Tensor> &own = all[std::min(device, all.size() - 1)];
-      if (output >= own.size())
-        return 0.0;
-      const Tensor &expected = own[output];
-      return compare::noiseSize(expected,
-                                noise->asker(device, output, expected.shape())(compare::NoiseLook::Few));
-    };
-    seams.judgeRepeat = [&](const TensorLists &now, const TensorLists &before) {
-      return judgeApart(request, prepared.workload, now, before, *noise);
-    };
-  }
-  seams.otherInputs = [&](uint32_t look) -> std::optional<TensorLists> {
-    // A program that judges itself does so for the inputs that it was written for.
-    if (prepared.program().selfChecking || !prepared.workload.checks.empty())
-      return std::nullopt;
-    if (!prepared.otherInputs)
-      return nearbyInputs(prepared.workload.inputs, prepared.ownInputs, look);
-    Result<TensorLists> others = prepared.otherInputs(look);
-    return others ? std::optional(std::move(*others)) : std::nullopt;
-  };
-  Looks looks = worker::lookAgain(seams, prepared.workload.inputs, first, seconds,
-                                  {.executions = request.repeat, .cheapSeconds = kCheapSeconds});
-  record.notes["executions"] = std::to_string(looks.executions);
-  if (!looks.note.empty())
-    record.notes["looks"] = looks.note;
-  if (!looks.verdict.passed)
-    failLook(record, looks.verdict.errorClass, looks.verdict.message);
-  else if (looks.strictOutput < record.comparisons.size() && !looks.strictly.empty())
-    tellStrictly(record.comparisons[looks.strictOutput], looks.strictly);
-}
-
 namespace {
 
 /// A test on a device, made ready when it is first run.
@@ -407,13 +227,12 @@ RunWorkload readyWhenAsked(Result<Device *> device, const Prepared &prepared) {
     std::optional<Result<RunWorkload>> run;
   };
   auto state = std::make_shared<State>(State{std::move(device), {}});
-  return [state, &prepared](const TensorLists &inputs,
-                            const Budget &budget) -> Result<TensorLists> {
+  return [state, &prepared](TensorLists inputs, const Budget &budget) -> Result<TensorLists> {
     if (!state->run)
       state->run = state->device ? makeReady(**state->device, prepared) : state->device.error();
     if (!*state->run)
       return state->run->error();
-    return (**state->run)(inputs, budget);
+    return (**state->run)(std::move(inputs), budget);
   };
 }
 
@@ -463,7 +282,11 @@ static std::string labelOf(const workload::Workload &workload, size_t result) {
 /// Compares the outputs with what is expected of them.
 void Trials::judge(const Request &request, Progress &progress, Device &device, Prepared &prepared,
                    const TensorLists &outputs, TestRecord &record, bool *lackedTime) {
-  tensor::BlockKeeper keeper; // Each evaluation takes the memory of the one before it.
+  struct Keeper : tensor::BlockKeeper { // Each evaluation takes the memory of the one before it.
+    uint64_t &most;
+    explicit Keeper(uint64_t &most) : most(most) {}
+    ~Keeper() { most = std::max<uint64_t>(most, taken()); }
+  } keeper(held.judgement);
   record.outcome = Outcome::Passed;
   record.notes.merge(device.recordNotes());
   workload::Workload &workload = prepared.workload;
@@ -497,6 +320,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   // Of operator cases the words are torch's.
   std::string_view noun = request.item.suite == "opcases" ? "result" : "output";
   uint32_t number = 0;
+  size_t wrong = 0, wrongAsExpected = 0;
   for (size_t d = 0; d < outputs.size(); ++d) {
     const std::vector<Tensor> &golden = workload.expected[workload.expected.size() > 1 ? d : 0];
     if (!workload::describeWrongCount(workload, outputs[d].size(), golden.size()).empty())
@@ -510,11 +334,16 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
                     fmt::format("{}{} {} is {}, and {} is expected", labelOf(workload, i), noun, number,
                                 tensor::describe(output.elementType(), output.shape()),
                                 tensor::describe(golden[i].elementType(), golden[i].shape())));
+      size_t offBefore = noise->expectedOff();
       auto comparison =
           judgeOutput(number, d, i, output, golden[i],
                       Rule::of(request, workload, i), *noise);
       if (!comparison)
         return fail(record, name(ErrorCode::Internal), comparison.message());
+      if (!comparison->passed) {
+        ++wrong;
+        wrongAsExpected += noise->expectedOff() - offBefore;
+      }
       if (!comparison->passed && record.outcome == Outcome::Passed)
         fail(record, "wrong_result",
              fmt::format("{}{} {} is wrong: {}", labelOf(workload, i), noun, number,
@@ -524,6 +353,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     }
   }
   record.notes["judged by"] = describeRules(record, *noise);
+  if (wrong > 0 && wrong == wrongAsExpected)
+    record.notes[kExpectedOffNote] = "in all outputs that are wrong";
   if (!noise->illConditioned().empty())
     record.notes["ill-conditioned"] = noise->illConditioned();
   if (lackedTime)
@@ -621,89 +452,6 @@ void Trials::save(const Request &request, Progress &progress, Prepared &prepared
   record.outcome = Outcome::Passed;
   record.reproduction = request.keep.folder;
   record.notes["bytes"] = std::to_string(bytes);
-}
-
-//===----------------------------------------------------------------------===//
-// Health
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-constexpr const char *kHealthyProgram = R"(
-func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.multiply %a, %b : tensor<4xf32>
-  %1 = stablehlo.add %0, %b : tensor<4xf32>
-  return %1 : tensor<4xf32>
-}
-)";
-
-Tensor floats(std::initializer_list<float> values) {
-  return Tensor::of<tensor::DType::F32>({int64_t(values.size())}, values);
-}
-
-} // namespace
-
-/// What a check of health says of a device that works without the options of this run.
-static constexpr const char *kOptionsRefused = "only with the options of this run";
-
-/// The device without the options that this run gives to its compiler, and these; nothing where it
-/// has none.
-static std::optional<std::pair<std::string, std::string>> withoutOptions(std::string_view device) {
-  runtime::DeviceName named = runtime::DeviceName::parse(device);
-  std::string options;
-  std::erase_if(named.options, [&](std::string_view option) {
-    if (!option.starts_with(pjrt::kCompilePrefix))
-      return false;
-    option.remove_prefix(pjrt::kCompilePrefix.size());
-    options += (options.empty() ? "" : ", ") + std::string(option);
-    return true;
-  });
-  if (options.empty())
-    return {};
-  return std::pair(named.str(), options);
-}
-
-TestRecord Trials::checkHealth(const Request &request, Progress &progress, ProgramReader &reader) {
-  TestRecord record;
-  record.outcome = Outcome::Passed;
-  Budget budget = budgetOf(request);
-  auto read = reader.read(kHealthyProgram, "the known-good program");
-  Result<Device *> device = this->device(request.device);
-  if (!device) {
-    fail(record, kNoDevice, device.message());
-    return record;
-  }
-  if (!read) {
-    fail(record, name(ErrorCode::Internal), "the known-good program cannot be read");
-    return record;
-  }
-  progress.enter(Stage::Compile);
-  auto executable = (*device)->compile((*read)->program, budget);
-  if (!executable) {
-    fail(record, executable.error());
-    // A device that is well and does not know an option is no bad device.
-    if (auto plain = withoutOptions(request.device))
-      if (Result<Device *> other = this->device(plain->first);
-          other && (*other)->compile((*read)->program, budget))
-        record.message = fmt::format("{} ({}): {}", kOptionsRefused, plain->second, record.message);
-    return record;
-  }
-  progress.enter(Stage::Execute);
-  Result<std::vector<Tensor>> outputs =
-      (*executable)->run({{floats({1, 2, -3, 0}), floats({0.5f, 4, 2, 7})}}, budget);
-  if (!outputs) {
-    fail(record, outputs.error());
-    return record;
-  }
-  if (outputs->size() != 1) {
-    fail(record, "wrong_result", "it gave " + std::to_string(outputs->size()) + " outputs");
-    return record;
-  }
-  Comparators exact{.assertPcc = false, .assertAllclose = true};
-  auto comparison = compareOutput(0, outputs->front(), floats({1, 12, -4, 7}), exact);
-  if (!comparison || !comparison->passed)
-    fail(record, "wrong_result", comparison ? comparison->sentence : comparison.message());
-  return record;
 }
 
 } // namespace cupel::testbench::worker

@@ -16,6 +16,12 @@
 
 namespace cupel::testbench::worker {
 
+/// What takes less than this is done more than once without asking.
+inline constexpr double kCheapSeconds = 2;
+
+/// What a test took beside its arguments, on the device and for judging it.
+inline constexpr std::string_view kActivationsNote = "activations";
+
 /// Whose word the expected values are where the reference computed them.
 inline constexpr const char *kReferencesWord = "the reference's result";
 
@@ -54,8 +60,7 @@ private:
   /// the reference takes too long.
   std::optional<results::TestRecord> judgeOther(const Request &request, Progress &progress,
                                                 Device &device, Prepared &prepared,
-                                                const TensorLists &inputs,
-                                                const TensorLists &outputs,
+                                                TensorLists inputs, const TensorLists &outputs,
                                                 TensorLists &expected);
   /// Runs a test that has passed again (Looks.h).
   void lookAgain(const Request &request, Progress &progress, Device &device, Prepared &prepared,
@@ -98,6 +103,12 @@ private:
 
   std::map<std::string, std::unique_ptr<Device>> devices;
   std::map<std::string, std::unique_ptr<DeviceProcess>> processes;
+  /// What a test holds at most, of all its graphs: arguments, what the device's program computes, and tensors that come
+  /// and go while it is judged, nearly all of them the reference's.
+  struct Held {
+    uint64_t request = 0, arguments = 0, judgement = 0;
+    std::optional<uint64_t> device = {}; ///< Nothing: it does not say.
+  } held;
   std::unique_ptr<OpByOp> ops; ///< Of the request `opsNumber`.
   uint64_t opsNumber = 0;
 };
@@ -111,5 +122,7 @@ void leaveUnjudged(results::TestRecord &record, const std::string &why);
 /// Records that a test failed, and of what.
 void fail(results::TestRecord &record, std::string_view errorClass, const std::string &message);
 void fail(results::TestRecord &record, const Error &error);
+/// Records what an execution after the first showed.
+void failLook(results::TestRecord &record, std::string_view errorClass, const std::string &message);
 
 } // namespace cupel::testbench::worker

@@ -146,6 +146,12 @@ class _Drawn(torch.fx.Interpreter):
         self._needed = _needed_for([node for node in module.graph.nodes
                                     if _is_random(node) or (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable)])
 
+    @property
+    def writes(self) -> bool:
+        """Whether what it runs may write to its inputs: a call of no operator, or of one that says so."""
+        calls = (node.target for node in self._needed if node.op.startswith("call_") and node.target is not operator.getitem)
+        return any(not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable for target in calls)
+
     def run_node(self, n: torch.fx.Node) -> Any:
         if n.op.startswith("call_") and n not in self._needed:
             return None
@@ -177,7 +183,7 @@ def lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewind
     drawn = _Drawn(module)
     rewind()
     with torch.no_grad():
-        drawn.run(*[tensor.clone() for tensor in inputs])
+        drawn.run(*([tensor.clone() for tensor in inputs] if drawn.writes else inputs))  # Weights are most of them.
     graph, tensors, names = module.graph, [], []
     place = next(node for node in graph.nodes if node.op != "placeholder")
 
@@ -303,14 +309,19 @@ def _copied(program: torch.export.ExportedProgram) -> torch.fx.GraphModule:
 
 
 @flexible_attention_taken_apart()
-def exported(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
-    """The whole model as one graph; raises where there is none.
+def exported(flat: Flat, expected: list[torch.Tensor], seed: int, is_checked: bool = False) -> Graph:
+    """The whole model as one graph; raises where there is none, or `is_checked` and torch gets another result from it than from the model.
 
     Taking apart is a second trace, which takes longer than the first: where the frontend reads what the first gave, and nothing in it writes to the model's
     arguments or weights, there is none (docs/decisions/0117).
     """
     with without_exporters_warnings():
         program = torch.export.export(flat, tuple(tensor for _, tensor in flat.inputs), strict=False)
+        if is_checked:
+            torch.manual_seed(seed)
+            if differing := first_difference(list(program.module()(*(tensor.clone() for _, tensor in flat.inputs))), expected):
+                raise NotCaptured(f"its graph gives another result than the model, also where torch runs it: {differing}")
+            flat.begin()
         module = _copied(program)
         if _takes_as_exported(module.graph):
             with contextlib.suppress(NativeError, NotCaptured):
@@ -511,13 +522,13 @@ def compiled_graphs(flat: Flat, call: Callable[[Callable[..., Any]], Any], seed:
 
 
 @flexible_attention_taken_apart()
-def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0) -> Capture:
-    """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`."""
+def capture(flat: Flat, expected: list[torch.Tensor], seed: int = 0, is_checked: bool = False) -> Capture:
+    """The model's graphs. `expected` is what it gives when run eagerly, after seeding with `seed`. `is_checked`: that of torch.export too, which for most models need not be run."""
     flat.begin()
     with torch.no_grad():
         try:
             with limited(MAX_SECONDS, "torch.export"):
-                return Capture([exported(flat, expected, seed)], "export")
+                return Capture([exported(flat, expected, seed, is_checked)], "export")
         except Exception as error:
             refusal = one_line(error)
     flat.begin()

@@ -118,12 +118,12 @@ def _merge_tied(exported: torch.fx.GraphModule) -> None:
     exported.recompile()
 
 
-def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Capture:
+def capture_training(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool = False) -> Capture:
     """`names`: the parameters that have a gradient in eager torch, in the order of `expected`, which ends with what `judged` takes of the output."""
     flat.begin()
     try:
         with limited(2 * captured.MAX_SECONDS, "torch.export of forward and backward"):
-            return Capture([joint(flat, gradient, names, expected, seed, judged)], "export")
+            return Capture([joint(flat, gradient, names, expected, seed, judged, is_checked)], "export")
     except Exception as error:
         refusal = f"torch.export of forward and backward: {told(error)}"
     step = _Stepping(flat, gradient, names, judged)
@@ -202,8 +202,18 @@ def _compiled(step: _Stepping, expected: list[torch.Tensor], seed: int, refusal:
     return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
-def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Graph:
-    """Forward and backward as one graph; raises where there is none."""
+def _check(flat: Flat, exported: torch.nn.Module, expected: torch.Tensor, seed: int, judged: torch.nn.Module) -> None:
+    """The forward part says whether it is the model: its gradient follows from it."""
+    with _Stepping(flat, expected, [], judged).restored(), torch.no_grad():
+        torch.manual_seed(seed)
+        (output,) = exported(*(tensor.clone() for _, tensor in flat.inputs))
+    if differing := first_difference([judged(output)], [expected]):
+        raise NotCaptured(f"its graph gives another output than the model, also where torch runs it: {differing}")
+    flat.begin()
+
+
+def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool = False) -> Graph:
+    """Forward and backward as one graph; raises where there is none, or `is_checked` and torch gets another output from it than from the model."""
     from torch._functorch.aot_autograd import aot_export_module
 
     given = flat.inputs
@@ -211,6 +221,8 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
     with torch.enable_grad(), torch.backends.mkldnn.flags(enabled=False), dropout_between_layers():
         with without_exporters_warnings():
             exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
+        if is_checked:
+            _check(flat, exported, expected[-1], seed, judged)
         _merge_tied(exported)
         step = _Step(exported, judged)
         theirs = dict(step.named_parameters(remove_duplicate=False))

@@ -6,7 +6,8 @@ large the call is computed in float32. Backward kernels that add up one by one i
 after some hundred terms: they are given the next wider type. Attention's backward works with what the forward kept: its output, rounded to its type, and logarithms
 of sums in float32. Where values are much alike, all that decides is less than that rounding; and where a logarithm is large, float32 has no room for its fraction:
 of a row that a mask fills with the least number of its type nothing is left of how many keys there are, and its gradient is that many times too large. Such
-a backward is computed from the scores, and graphs get logarithms that are as good as their type. Every such call is counted, for the record.
+a backward is computed from the scores, and graphs get logarithms that are as good as their type. The gradient of a kernel over volumes in bfloat16 holds memory that nothing
+wrote for some sizes (3 x 1 x 1 over two images of 2 x 8 x 8): it is computed in float32. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -157,10 +158,30 @@ def _gradients_of_head(gradient: torch.Tensor, query: torch.Tensor, key: torch.T
     return by_score @ key, by_score.T @ query, weights.T @ gradient
 
 
+# --- gradients of convolutions ---------------------------------------------------------------------------------------------------------------
+
+_CONVOLUTION_BACKWARD = _aten.convolution_backward.default
+
+
+def sound_convolution_backward(replaced: list[str]) -> Callable[..., Any]:
+    """torch's call, over volumes of bfloat16 in float32."""
+
+    def call(gradient: torch.Tensor, image: torch.Tensor, kernel: torch.Tensor, *rest: Any) -> tuple[torch.Tensor | None, ...]:
+        if image.dtype != torch.bfloat16 or image.dim() != 5 or image.device.type != "cpu":
+            return _CONVOLUTION_BACKWARD(gradient, image, kernel, *rest)
+        replaced.append("convolution_backward in float32")
+        found = _CONVOLUTION_BACKWARD(gradient.float(), image.float(), kernel.float(), *rest)
+        return tuple(None if one is None else one.to(image.dtype) for one in found)
+
+    return call
+
+
 def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
     """The call itself, or a sound one in its place."""
     if func is _ATTENTION_BACKWARD:
         return sound_attention_backward(replaced)
+    if func is _CONVOLUTION_BACKWARD:
+        return sound_convolution_backward(replaced)
     return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
 
 
@@ -203,7 +224,7 @@ def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
     sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
-             **dict.fromkeys((*_SUMMING, _ATTENTION_BACKWARD), lambda func: sound_call(func, []))}
+             **dict.fromkeys((*_SUMMING, _ATTENTION_BACKWARD, _CONVOLUTION_BACKWARD), lambda func: sound_call(func, []))}
     if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()

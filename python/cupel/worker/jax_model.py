@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cupel.worker.model import REMEMBERED, ModelTest, StepFailed, too_few_chips
+from cupel.worker.model import REMEMBERED, ModelTest, too_few_chips
+from cupel.worker.steps import StepFailed
 
 _CPU_DEVICES = 8
 

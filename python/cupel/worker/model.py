@@ -8,15 +8,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
-import errno
-import gc
 import json
 import math
 import os
-import resource
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -24,16 +19,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from cupel.worker import instructions, interrupts
+from cupel.worker import instructions, process_memory
 from cupel.worker.configured import compile_options_of, not_heeded
 from cupel.worker.llm import Padding, Phase
-from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, place_in_zoo, zoo_of
-from cupel.worker.model_output import Descriptors, StepOutput
-from cupel.zoo_import import text_of
-
-# Stages of the worker protocol that a step belongs to.
-STAGES = {"import": "load", "model": "load", "inputs": "load", "golden": "reference", "capture": "frontend", "lower": "frontend", "save": "frontend"}
-
+from cupel.worker.loaders import LoaderError, arguments_of, call_named, choose_variant, import_class, instantiate, zoo_of
+from cupel.worker.steps import STAGES, StepFailed, Steps, one_line
 
 LLM_FIELDS = ("phase", "sharding", "mesh", "sequence_length", "llm_batch_size")
 
@@ -79,6 +69,8 @@ class Request:
     """A graph that cannot be lowered is handed on as an archive, for a table of its operators."""
     layers: int = 0
     """With random weights: at most so many; also offered to the loader as num_layers."""
+    check_export: bool = False
+    """The device computed what the reference does, and not what is expected: torch runs the graph of torch.export too, and another is made where it is not the model."""
     seconds: float | None = None
     """When the test ends, whatever it does until then; None: it does not."""
     llm: dict[str, Any] = field(default_factory=dict)
@@ -93,132 +85,11 @@ class Request:
         return Request(**body)
 
 
-class StepFailed(Exception):
-    """A step ended the test; `kind` becomes the error class."""
-
-    def __init__(self, kind: str, message: str, outcome: str = "failed"):
-        super().__init__(message)
-        self.kind, self.outcome = kind, outcome
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or "can't allocate memory" in text_of(error)
-
-
-def _is_out_of_room(error: BaseException) -> bool:
-    return (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)) or "No space left on device" in text_of(error)
-
-
-def _is_out_of_files(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE)
-
-
 def too_few_chips(needed: int, chips: int) -> StepFailed:
     """For a device that has `chips`, of which nobody may know."""
     has = f"this one has {chips}" if chips else "nobody knows how many this one has"
     return StepFailed("", f"needs a device with {needed if needed > 2 else 'several'} chips, and {has}: --device cupel with an --arch that has so many, "
                       "or ?num_devices=N behind the device's name; the reference is one chip", "not run")
-
-
-class Steps:
-    """The steps of one test: announced, timed, and every failure told with the step it happened in."""
-
-    def __init__(self, root: Path, enter_stage: Callable[[str], None]):
-        self.output = StepOutput()
-        self.seconds: dict[str, float] = {}
-        self.processor_seconds: dict[str, float] = {}
-        self.peak_bytes: dict[str, int] = {}
-        """The most that this process held in each step."""
-        self.current = ""
-        self._root, self._enter_stage, self._stage = root, enter_stage, ""
-        self._descriptors = Descriptors()
-        interrupts.listen()
-
-    def end(self) -> None:
-        self._descriptors.close()
-
-    @contextlib.contextmanager
-    def step(self, name: str, kind: str, what: str) -> Iterator[None]:
-        """`kind` is the error class of whatever is raised inside, `what` how its message begins."""
-        self.current = name
-        if STAGES[name] != self._stage:
-            self._stage = STAGES[name]
-            self._enter_stage(self._stage)
-        begun, begun_work = time.monotonic(), time.process_time()
-        try:
-            with self.output.of(name):
-                yield
-        except StepFailed:
-            raise
-        except LoaderError as error:
-            raise StepFailed(error.kind, str(error)) from error
-        except BaseException as error:  # Also SystemExit: a loader may do anything.
-            if interrupts.came(error):
-                raise
-            if _is_out_of_memory(error):
-                raise StepFailed("out_of_memory", f"{what}: no memory was left: {_one_line(error)}", "out of memory") from error
-            if _is_out_of_room(error):
-                raise StepFailed("no_room", f"{what}: {_one_line(error)}; temporary files go to {tempfile.gettempdir()} (TMPDIR names another folder)") from error
-            if _is_out_of_files(error):
-                raise StepFailed("no_files", f"{what}: {_one_line(error)}: the loader, or the model, leaves its files open") from error
-            place = place_in_zoo(error, self._root)
-            raise StepFailed(kind, f"{what}: {type(error).__name__}: {_one_line(error)}" + (f" [{place}]" if place else "")) from error
-        finally:
-            self._descriptors.put_back()
-            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - begun, 3)
-            self.processor_seconds[name] = round(self.processor_seconds.get(name, 0.0) + time.process_time() - begun_work, 3)
-            self.peak_bytes[name] = max(self.peak_bytes.get(name, 0), _peak_memory())
-            _forget_peak_memory()
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(text_of(error).split())[:1000]
-
-
-def _forget_peak_memory() -> None:
-    """A warm process has the peak of the tests before; where the kernel lets it, it begins anew."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _held_memory() -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    return 0
-
-
-def _peak_memory() -> int:
-    with contextlib.suppress(OSError, StopIteration):
-        line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-# What a process may hold more than before a test without a look at everything in it.
-_HELD_ON = 128 << 20
-
-
-def _set_aside() -> None:
-    """Whoever makes graphs makes objects by the hundred thousand, and libraries have half a million: Python looks for garbage among what comes from here on, not among what is there already."""
-    gc.freeze()
-
-
-def _clean_up() -> None:
-    """What a test leaves in torch and in memory."""
-    dynamo = sys.modules.get("torch._dynamo")
-    if dynamo is not None and hasattr(dynamo, "reset"):
-        dynamo.reset()
-    gc.collect()
-    with contextlib.suppress(Exception):  # Of C libraries, GNU's has it.
-        ctypes.CDLL(None).malloc_trim(0)  # Otherwise the next test's record counts what is free.
-
-
-def _clean_up_behind(before: int) -> None:
-    """The same, and among what was set aside too where much is still held: a test may have let go of what others left."""
-    _clean_up()
-    if _held_memory() > before + _HELD_ON:
-        gc.unfreeze()
-        _clean_up()
 
 
 def drop_nothing(model: Any) -> int:
@@ -428,9 +299,9 @@ class ModelTest:
         from cupel.worker.surroundings import restored
 
         begun = time.monotonic()
-        _set_aside()
-        _forget_peak_memory()
-        before = _held_memory()
+        process_memory.set_aside()
+        process_memory.forget_peak()
+        before = process_memory.held()
         answer: dict[str, Any]
         try:
             with restored(with_compiler=self.framework == "pytorch"), self._weights():
@@ -443,12 +314,12 @@ class ModelTest:
         answer["model"] = self.facts
         answer["seconds"] = self.steps.seconds | {"total": round(time.monotonic() - begun, 3)}
         answer["processor_seconds"] = self.steps.processor_seconds
-        answer["peak_memory_bytes"] = max(_peak_memory(), *self.steps.peak_bytes.values(), 0)
+        answer["peak_memory_bytes"] = max(process_memory.peak(), *self.steps.peak_bytes.values(), 0)
         self.facts["memory_bytes"] = max(0, answer["peak_memory_bytes"] - before)
         self.facts["memory_of_steps"] = {name: max(0, peak - before) for name, peak in self.steps.peak_bytes.items()}
         answer |= self.steps.output.json()
         self.steps.end()
-        _clean_up_behind(before)
+        process_memory.clean_up_behind(before)
         return answer
 
     def _capture(self) -> dict[str, Any]:
@@ -464,7 +335,7 @@ class ModelTest:
 
         memory = Remembered(self.request)
         known = None
-        if memory.is_likely:
+        if memory.is_likely and not self.request.check_export:
             with self.steps.step("capture", "not_captured", "the model cannot be captured"), self._constraining():
                 known = memory.recall(loader, model, args, kwargs, self._padding)
             if known is None:
@@ -501,6 +372,9 @@ class ModelTest:
         with self.steps.step("capture", "not_captured", "the model cannot be captured"):
             try:
                 with self._constraining():
+                    if self.request.check_export and golden.capture:
+                        with contextlib.suppress(NotCaptured):  # The graph that is doubted is better than none.
+                            return golden, golden.capture(True)
                     return golden, golden.capture() if golden.capture else capture(golden.flat, golden.expected, self.request.seed)
             except NotCaptured as error:
                 raise StepFailed("not_captured", str(error)) from error
@@ -540,7 +414,7 @@ def run(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dict[str
     try:
         request = Request.of(body)
     except (TypeError, ValueError) as error:
-        return {"outcome": "not run", "error_class": "bad_request", "message": _one_line(error)}
+        return {"outcome": "not run", "error_class": "bad_request", "message": one_line(error)}
     return make_test(request, enter_stage).run()
 
 
@@ -570,11 +444,11 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
                       test=f"{body.get('suite', 'models')}::{body['id']}", framework=framework, chips=body["handover"].get("chips", 0),
                       dtype=body["handover"].get("dtype") or "bfloat16", dropout=body["handover"].get("dropout", True), batch_size=body.get("batch_size"),
                       compile_options=compile_options_of(body), weights=body["handover"].get("weights", "pretrained"), layers=body["handover"].get("layers", 0),
-                      op_by_op=bool(body["handover"].get("op_by_op")), seconds=body.get("timeout_seconds") or None, llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
+                      op_by_op=bool(body["handover"].get("op_by_op")), check_export=bool(body["handover"].get("check_export")), seconds=body.get("timeout_seconds") or None, llm={name: body[name] for name in LLM_FIELDS if body.get(name)})
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"),
+             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"), "training output": facts.get("training_output"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
              "memory": _memory_note(facts), "seconds of steps": _seconds_note(answer["seconds"]), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
              "not heeded": not_heeded(body)}

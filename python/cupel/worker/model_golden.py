@@ -6,13 +6,13 @@ Where an earlier test computed it the graph alone is made here, and its results 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, Graph, capture, exported, one_line
+from cupel.torch.captured import Capture, Graph, capture, exported
 from cupel.torch.captured_training import capture_training, joint
 from cupel.torch.model_state import ModelState, WeightsWritten, settled
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
@@ -20,6 +20,7 @@ from cupel.torch.structure import Flat, describe, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
 from cupel.worker.seeds import seed_all
+from cupel.worker.training_output import TrainingOutput
 
 
 @dataclass
@@ -30,10 +31,12 @@ class Golden:
     expected: list[torch.Tensor]
     result_names: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
-    capture: Callable[[], Capture] | None = None
-    """To the graphs of the model that gave this."""
+    capture: Callable[..., Capture] | None = None
+    """To the graphs of the model that gave this; with True, torch.export's is compared with the model."""
     gradient: torch.Tensor | None = None
     """Of the output, in training."""
+    output_paths: list[str] = field(default_factory=list)
+    """Where that output is in the model's result, if the loader does not say it."""
 
 
 def _cloned(value: Any) -> Any:
@@ -103,18 +106,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     with torch.no_grad(), sound_kernels():
         facts |= _settle_state(before, model, flat, lambda: judged(call()), expected)
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), lambda: capture(flat, expected, seed))
-
-
-def _unpacked(loader: Any, result: Any) -> torch.Tensor:
-    """The tensor of a result that training goes back from, by the loader's word."""
-    try:
-        output = loader.unpack_forward_output(result)
-    except Exception as error:
-        raise LoaderError("no_output", f"unpack_forward_output fails on a {type(result).__name__}: {one_line(error)}") from error
-    if not isinstance(output, torch.Tensor):
-        raise LoaderError("no_output", f"unpack_forward_output gives a {type(output).__name__}, which is no tensor")
-    return output
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), lambda is_checked=False: capture(flat, expected, seed, is_checked))
 
 
 class _Counted(torch.nn.Module):
@@ -135,13 +127,14 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
 
     Positions that are padding are left out of the comparison of the output; gradients come from all of them.
     """
+    output_of = TrainingOutput(loader)
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
 
     def call() -> torch.Tensor:
         own_args, own_kwargs = _cloned((args, kwargs))
         seed_all(seed)
-        return _unpacked(loader, model(*own_args, **own_kwargs))
+        return output_of(model(*own_args, **own_kwargs))
 
     before = ModelState(model)
     with torch.enable_grad(), sound_kernels() as replaced:
@@ -160,12 +153,13 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     gradients = {name: one for name, one in found.items() if one is not None}
     judged = _Counted(padding)
     expected = [*gradients.values(), judged(output.detach()).clone()]  # Backward first, as upstream tells it.
-    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)], seed)
+    flat = Flat(model, args, kwargs, lambda result: [output_of(result)], seed)
     facts = {"output": describe(output), "finite": _is_finite(expected), "gradients": len(gradients)} | ({"without_gradient": without} if without else {})
+    facts |= {"training_output": output_of.note} if output_of.note else {}
     with torch.enable_grad(), sound_kernels():  # As the first run was: models ask for it, and so do loaders that look for an output with a gradient.
         facts |= _settle_state(before, model, flat, lambda: [call().detach()], [output.detach()])
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
-                  lambda: capture_training(flat, gradient, list(gradients), expected, seed, judged), gradient)
+                  lambda is_checked=False: capture_training(flat, gradient, list(gradients), expected, seed, judged, is_checked), gradient, output_of.paths)
 
 
 def _unknown(count: int) -> list[torch.Tensor]:
@@ -180,7 +174,8 @@ def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict
 
 
 def export_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], gradient: torch.Tensor, names: list[str], seed: int,
-                    padding: Padding | None = None) -> Graph:
+                    padding: Padding | None = None, output_paths: Sequence[str] = ()) -> Graph:
     """The same of forward and backward: the gradients by `names` and the output, for this gradient of it."""
-    flat = Flat(model, args, kwargs, lambda result: [loader.unpack_forward_output(result)], seed)
+    output_of = TrainingOutput(loader, output_paths)
+    flat = Flat(model, args, kwargs, lambda result: [output_of(result)], seed)
     return joint(flat, gradient, names, _unknown(len(names) + 1), seed, _Counted(padding))

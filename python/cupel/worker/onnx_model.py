@@ -16,7 +16,8 @@ import numpy as np
 
 from cupel.worker.golden_cache import GoldenCache, key_of, of_array, surroundings, to_arrays
 from cupel.worker.loaders import LoaderError, call_named
-from cupel.worker.model import REMEMBERED, ModelTest, StepFailed
+from cupel.worker.model import REMEMBERED, ModelTest
+from cupel.worker.steps import StepFailed
 
 # A serialised message must stay below 2 GiB; what is larger goes to a file of its own.
 _LARGE_BYTES = 1 << 20

@@ -147,9 +147,9 @@ class AsItWas:
         zoo = libraries.Zoo(self._zoo)
         return [f"thread {one.name}" for one in others if zoo.runs(one)]
 
-    def left(self) -> tuple[list[str], int]:
-        """What makes the worker begin anew: what was replaced, and how many files are open where they are too many."""
-        return self.replaced(), surroundings.left_open()
+    def left(self) -> tuple[list[str], int, list[str]]:
+        """What makes the worker begin anew: what was replaced, and how many files are open where they are too many; and what makes it end: what nobody can put back."""
+        return self.replaced(), surroundings.left_open(), surroundings.not_put_back()
 
     def is_as_it_was(self) -> bool:
         """Whether a result that the framework computes now is what it would be for any other loader."""

@@ -18,7 +18,7 @@ from cupel.torch import captured, captured_training, sound_kernels
 from cupel.torch.captured import Capture, Graph
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import limited
-from cupel.worker import model_golden
+from cupel.worker import model_golden, training_output
 from cupel.worker.golden_cache import GoldenCache, key_of, of_tensor, surroundings, to_tensor
 from cupel.worker.llm import Padding
 from cupel.worker.model_golden import Golden
@@ -26,9 +26,9 @@ from cupel.worker.model_golden import Golden
 if TYPE_CHECKING:
     from cupel.worker.model import Request
 
-_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, sound_kernels, model_golden)) + (__file__,)
+_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, sound_kernels, model_golden, training_output)) + (__file__,)
 # Where a test's files go and how it is judged and compiled decides nothing of its golden result.
-_INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op", "seconds")
+_INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op", "check_export", "seconds")
 
 
 def _meaning(program: bytes) -> bytes:
@@ -62,7 +62,8 @@ class Remembered:
         seed, names = self._request.seed, [str(name) for name in self._hint.facts["result_names"]]
         with contextlib.suppress(Exception), limited(2 * captured.MAX_SECONDS, "torch.export"):
             if self._request.run_mode == "training":
-                graph = model_golden.export_training(loader, model, args, kwargs, to_tensor(self._hint.values[0]), names[:-1], seed, padding)
+                graph = model_golden.export_training(loader, model, args, kwargs, to_tensor(self._hint.values[0]), names[:-1], seed, padding,
+                                                      [str(path) for path in self._hint.facts.get("output_paths", [])])
             else:
                 graph = model_golden.export_inference(model, args, kwargs, len(names), seed, padding)
             if (known := self._cache.find(self._key(graph))) is not None and len(known.values) == len(names):
@@ -77,4 +78,4 @@ class Remembered:
         with contextlib.suppress(TypeError, ValueError):  # Of tensors that are more than their elements nothing is kept.
             facts = {"result_names": golden.result_names, "facts": golden.facts}
             self._cache.keep(self._key(capture.graphs[0]), facts, [of_tensor(tensor) for tensor in golden.expected])
-            self._cache.keep(self._hint_key, {"result_names": golden.result_names}, [of_tensor(golden.gradient)] if golden.gradient is not None else [])
+            self._cache.keep(self._hint_key, {"result_names": golden.result_names, "output_paths": golden.output_paths}, [of_tensor(golden.gradient)] if golden.gradient is not None else [])

@@ -180,9 +180,11 @@ def main(arguments: list[str]) -> int:
         except Exception as error:  # A mistake of ours must not take the next cases with it.
             traceback.print_exc()
             result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
-        replaced, left_open = as_it_was.left() if as_it_was else ([], 0)  # Before anything else needs a file.
-        if left_open:
+        replaced, left_open, not_put_back = as_it_was.left() if as_it_was else ([], 0, [])  # Before anything else needs a file.
+        if left_open and not not_put_back:
             notes["left open"] = f"{left_open} files: the worker began anew"
+        if not_put_back:
+            notes["not put back"] = f"{', '.join(not_put_back)}: the worker ended, and another one goes on"
         if replaced:
             notes["replaced"] = ", ".join(replaced[:8]) + (", ..." if len(replaced) > 8 else "")
         result["notes"] = notes | result.get("notes", {})
@@ -191,6 +193,8 @@ def main(arguments: list[str]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         connection.send(" ".join(["result", number, *map(str, _processes_below())]), result)
+        if not_put_back:  # A process that begins anew would inherit it; the runner's next one does not.
+            break
         if replaced or left_open:
             _begin_anew(options, arguments, environment)
     # Torch takes its time to leave, and nothing is left to save.

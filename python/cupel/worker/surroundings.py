@@ -1,7 +1,8 @@
 """What a loader may set in the process for all that comes after it: working folder, timers, streams, options of Python and torch. Put back after each test.
 
 A setting is a row of a table: how it is read, how it is written. What cannot be put back (a thread of the zoo's that goes on, a module of a framework that is another one)
-makes the worker begin anew (patches.py). JAX's options are put back by jax_model.py. Never judges what a loader sets for its own test.
+makes the worker begin anew (patches.py); what the system does not let anybody put back, and a process that begins anew inherits (a lower limit, another user), makes it end, and
+the runner starts another (`not_put_back`). JAX's options are put back by jax_model.py. Never judges what a loader sets for its own test.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def _set_handlers(before: dict[int, Any]) -> None:
 
 
 def _limits() -> dict[int, tuple[int, int]]:
-    return {kind: resource.getrlimit(kind) for kind in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_STACK, resource.RLIMIT_FSIZE, resource.RLIMIT_CPU)}
+    return {kind: resource.getrlimit(kind) for name, kind in vars(resource).items() if name.startswith("RLIMIT_")}
 
 
 def _set_limits(before: dict[int, tuple[int, int]]) -> None:
@@ -111,6 +112,23 @@ def _working_folder() -> str:
         return ""
 
 
+def _root_folder() -> tuple[int, int]:
+    root = os.stat("/")
+    return root.st_dev, root.st_ino
+
+
+def _set_user(before: tuple[Any, ...]) -> None:
+    """In the order in which somebody who still may does it: whoever has given up root has given up the rest."""
+    users, groups, others = before
+    os.setresuid(*users)
+    os.setresgid(*groups)
+    os.setgroups(others)
+
+
+def _stays(_: Any) -> None:
+    """Of what a process cannot undo."""
+
+
 def _set_environment(before: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(before)
@@ -122,6 +140,7 @@ _PROCESS = (
     _Setting("signal handlers", _handlers, _set_handlers),
     _Setting("blocked signals", lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()), lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask)),
     _Setting("priority", lambda: os.getpriority(os.PRIO_PROCESS, 0), lambda value: os.setpriority(os.PRIO_PROCESS, 0, value)),
+    _Setting("user", lambda: (os.getresuid(), os.getresgid(), os.getgroups()), _set_user), _Setting("root folder", _root_folder, _stays),
     _Setting("resource limits", _limits, _set_limits), _Setting("processors", lambda: os.sched_getaffinity(0), lambda mask: os.sched_setaffinity(0, mask)))
 
 
@@ -232,6 +251,21 @@ def numbers() -> list[Any]:
     return [one.read() for one in _TORCH if one.decides_numbers]
 
 
+_not_put_back: set[str] = set()
+
+
+def not_put_back() -> list[str]:
+    """What a loader has done to the process for good; every later test of it would meet that."""
+    return sorted(_not_put_back)
+
+
+def _remains(setting: _Setting, value: Any) -> bool:
+    try:
+        return bool(setting.read() != value)
+    except Exception:  # What cannot even be read is not as it was.
+        return True
+
+
 def _put_back(settings: tuple[_Setting, ...], before: list[Any]) -> None:
     for setting, value in zip(settings, before, strict=True):
         with contextlib.suppress(Exception):  # As far as the system lets us; the others must be put back all the same.
@@ -253,6 +287,7 @@ def restored(with_compiler: bool = True) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()  # It would end the process in somebody else's test; nobody can ask whether there is one.
         torch.set_default_device(None)  # A mode, too.
         _put_back(settings, before)
+        _not_put_back.update(setting.name for setting, value in zip(_PROCESS, before) if _remains(setting, value))
         sys.stdin, sys.stdout, sys.stderr = (_usable(stream, number) for number, stream in enumerate(streams))
 
 

@@ -455,6 +455,9 @@ PJRT_Error *fromHost(PJRT_Client_BufferFromHostBuffer_Args *args) {
   for (int64_t size : buffer->dims)
     count *= static_cast<size_t>(size);
   const char *data = static_cast<const char *>(args->data);
+  // Writes to what it may only read, and may read for long.
+  if (faulty("spoils-lent") && count && args->host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy)
+    *static_cast<char *>(const_cast<void *>(args->data)) ^= 1;
   buffer->bytes.assign(data, data + count);
   if (faulty("spare-bits") &&
       (args->type == PJRT_Buffer_Type_S4 || args->type == PJRT_Buffer_Type_U4))
