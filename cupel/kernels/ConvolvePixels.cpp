@@ -1,6 +1,7 @@
 #include "cupel/kernels/ConvolutionAccess.h"
 #include "cupel/kernels/PackedAccess.h"
 #include "cupel/kernels/Scratch.h"
+#include "cupel/kernels/Units.h"
 
 #include <algorithm>
 #include <cstring>
@@ -381,10 +382,11 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   phases = static_cast<int64_t>(std::min(static_cast<double>(phases), phaseCount(shape)));
   int64_t groups = grouped ? 1 : shape.groups;
   int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
-  UnitGrid grid = planUnits((rows + phases - 1) / phases, mostRows, panels, groups,
-                            pool.threadsFor(nanoseconds), nanoseconds);
-  keepLines(grid, rows, panels, pool.threadsFor(nanoseconds),
-            work.taps * shape.inputChannels / groups, shape.outputChannels);
+  PanelCut cut = grouped ? PanelCut{panels * work.kernels.width, panels, work.kernels.width} : work.cut;
+  int64_t weightBytes = cut.size(work.taps * shape.inputChannels / groups) * int64_t{sizeof(float)} / (shape.hasPairs ? 2 : 1);
+  UnitWork shared{(rows + phases - 1) / phases, mostRows, cut, groups, weightBytes, pool.threadsFor(nanoseconds), nanoseconds};
+  UnitGrid grid = planUnits(shared);
+  keepLines(grid, shared);
   int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % groups, part = unit / groups;

@@ -401,42 +401,4 @@ void multiplyPlain(const KernelTable &kernels, const PlainRows &work) {
   }
 }
 
-/// Of a unit.
-constexpr int64_t kFewestRows = 24;
-
-UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
-                   double nanoseconds) {
-  // Long enough not to be felt, short enough that nobody waits long for the last one.
-  constexpr double kUnitNanoseconds = 15'000;
-  UnitGrid grid{(rows + mostRows - 1) / mostRows, 1};
-  if (threads == 1)
-    return grid;
-  int64_t wanted = std::clamp<int64_t>(static_cast<int64_t>(nanoseconds / kUnitNanoseconds), threads,
-                                       int64_t{16} * threads);
-  wanted = (wanted + count - 1) / count;
-  grid.panelParts = std::clamp<int64_t>((wanted + grid.rowParts - 1) / grid.rowParts, 1,
-                                        std::max<int64_t>(1, panels));
-  if (grid.count() < wanted)
-    grid.rowParts = std::clamp<int64_t>((wanted + grid.panelParts - 1) / grid.panelParts,
-                                        grid.rowParts, std::max(grid.rowParts, rows / kFewestRows));
-  // As many for each thread, where they are many enough for their size not to matter.
-  if (grid.rowParts > threads)
-    grid.rowParts = std::min(rows, (grid.rowParts + threads - 1) / threads * threads);
-  return grid;
-}
-
-void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
-               int64_t columns, int64_t cacheBytes) {
-  // The rest is for lines.
-  int64_t mostFloats = cacheBytes / 4 * 3 / int64_t{sizeof(float)};
-  if (threads == 1 || depth * columns > mostFloats || rows < kFewestRows * threads)
-    return;
-  if (grid.rowParts < threads) {
-    grid.panelParts = std::clamp<int64_t>((grid.panelParts + threads - 1) / threads, 1,
-                                          std::max<int64_t>(1, panels));
-    grid.rowParts = threads;
-  }
-  grid.rowsFirst = true;
-}
-
 } // namespace cupel::kernels

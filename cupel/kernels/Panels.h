@@ -95,26 +95,4 @@ struct PlainRows {
 
 void multiplyPlain(const KernelTable &kernels, const PlainRows &work);
 
-/// Into how many parts rows and panels are cut; a part of each is a unit. It may depend on the number
-/// of threads: results do not.
-struct UnitGrid {
-  int64_t rowParts, panelParts;
-  /// Parts of rows follow each other, each with all of its panels; else parts of panels, each with all of its rows, which leaves a
-  /// thread with as little of B as can be.
-  bool rowsFirst = false;
-
-  int64_t count() const { return rowParts * panelParts; }
-  int64_t rowPartOf(int64_t part) const { return rowsFirst ? part / panelParts : part % rowParts; }
-  int64_t panelPartOf(int64_t part) const { return rowsFirst ? part % panelParts : part / rowParts; }
-};
-
-/// For `count` products that take `nanoseconds` together.
-UnitGrid planUnits(int64_t rows, int64_t mostRows, int64_t panels, int64_t count, int threads,
-                   double nanoseconds);
-
-/// Puts rows first where they are those of images, which are read next line by line, and a core's
-/// cache of so many bytes holds all of B: a thread that made some lines finds them in its own cache then.
-void keepLines(UnitGrid &grid, int64_t rows, int64_t panels, int threads, int64_t depth,
-               int64_t columns, int64_t cacheBytes = coreCacheBytes());
-
 } // namespace cupel::kernels

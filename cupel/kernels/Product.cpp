@@ -2,6 +2,7 @@
 
 #include "cupel/kernels/PackedAccess.h"
 #include "cupel/kernels/Scratch.h"
+#include "cupel/kernels/Units.h"
 
 #include <algorithm>
 
@@ -16,6 +17,10 @@ constexpr int64_t kMostCopied = int64_t{1} << 18;
 constexpr double kSpeed = 30;
 /// Bytes of B that a core has at hand in a nanosecond where its caches do not hold all of it: what decides for few rows.
 constexpr double kReadingSpeed = 50;
+
+int64_t bytesOfPanels(const PanelProduct &product) {
+  return product.cut.size(product.depth) * int64_t{sizeof(float)} / (product.hasPairs ? 2 : 1);
+}
 
 /// The innermost loops read rows of A where they lie, if their elements lie side by side.
 bool needsCopy(const PanelProduct &product) {
@@ -208,9 +213,10 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   int64_t mostRows = kMostRows;
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
-  UnitGrid grid = planUnits(one.rows, mostRows, one.cut.count, count, threads, nanoseconds);
+  UnitWork work{one.rows, mostRows, one.cut, count, bytesOfPanels(one), threads, nanoseconds};
+  UnitGrid grid = planUnits(work);
   if (one.isImage)
-    keepLines(grid, one.rows, one.cut.count, threads, one.depth, one.cut.columns);
+    keepLines(grid, work);
   if (one.isRounded && grid.panelParts > 1 && count == 1)
     return multiplyRounded(kernels, one, pool);
   int64_t units = grid.count() * count, panels = one.cut.count;

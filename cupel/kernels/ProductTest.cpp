@@ -444,21 +444,6 @@ TEST(HalfTileTest, HalfVectorsGiveTheBitsOfWholeOnes) {
 #endif
 }
 
-/// Weights that leave a quarter of a core's cache to lines are read by all threads.
-TEST(UnitGridTest, LinesStayWithThreadsWhereACoresCacheHoldsTheWeights) {
-  constexpr int64_t kMega = int64_t{1} << 20, kRows = 784, kPanels = 8;
-  auto keeps = [](int64_t depth, int64_t columns, int64_t cache, int threads = 2) {
-    UnitGrid grid = planUnits(kRows, 128, kPanels, 1, threads, 1e6);
-    keepLines(grid, kRows, kPanels, threads, depth, columns, cache);
-    return grid.rowsFirst;
-  };
-  EXPECT_TRUE(keeps(512, 384, kMega));
-  EXPECT_FALSE(keeps(512, 385, kMega));
-  EXPECT_TRUE(keeps(512, 768, 2 * kMega));
-  EXPECT_FALSE(keeps(512, 768, kMega));
-  EXPECT_FALSE(keeps(512, 384, kMega, 1));
-}
-
 /// Other panels, or groups of a convolution, may have written there before.
 TEST_P(ProductTest, NothingBesideItsColumnsIsWritten) {
   constexpr int64_t kRows = 13, kBeside = 16;
