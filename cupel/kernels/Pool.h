@@ -40,6 +40,12 @@ public:
   /// lies in its cache then.
   bool isAtEdge(int64_t unit, int64_t units) const;
 
+  /// So many parts, or a few more where they are few: all threads get as many then.
+  int64_t evenParts(int64_t parts) const {
+    constexpr int64_t kFewForEach = 8;
+    return parts > 1 && parts < kFewForEach * count ? (parts + count - 1) / count * count : parts;
+  }
+
   /// Threads that a call of this many nanoseconds in all will be offered.
   int threadsFor(double nanoseconds) const;
 

@@ -90,4 +90,13 @@ TEST(PoolTest, EdgesAreWhereThreadsMeet) {
   EXPECT_EQ(edges(3, 9), (std::vector<int64_t>{2, 3, 5, 6}));
 }
 
+TEST(PoolTest, FewPartsComeOutEven) {
+  EXPECT_EQ(Pool(2).evenParts(1), 1); // Nobody is asked for one.
+  EXPECT_EQ(Pool(2).evenParts(3), 4);
+  EXPECT_EQ(Pool(2).evenParts(4), 4);
+  EXPECT_EQ(Pool(7).evenParts(8), 14);
+  EXPECT_EQ(Pool(2).evenParts(17), 17); // One more of many does not matter.
+  EXPECT_EQ(Pool(1).evenParts(5), 5);
+}
+
 } // namespace cupel::kernels

@@ -31,7 +31,7 @@ public:
     for (const codegen::Stage &stage : code.stages) {
       double unit = std::max(double(stage.unitElements) * kNanosecondsPerElement, 1.0);
       auto perPart = std::max<int64_t>(1, int64_t(kPartNanoseconds / unit));
-      parts.push_back({(stage.units + perPart - 1) / perPart, perPart, unit * double(perPart)});
+      parts.push_back({(stage.units + perPart - 1) / perPart, unit * double(perPart)});
     }
   }
 
@@ -57,12 +57,14 @@ public:
     }
     for (size_t i = 0; i < code.stages.size(); ++i) {
       const codegen::Stage &stage = code.stages[i];
-      auto [count, perPart, nanoseconds] = parts[i];
-      if (count == 1) {
+      if (parts[i].count == 1) {
         stage.function(in, out, 0, stage.units, threadScratch(code.scratchBytes));
         continue;
       }
-      kernelPool().parallelFor(count, nanoseconds, [&, perPart = perPart](int64_t part) {
+      int64_t even = kernelPool().evenParts(parts[i].count), perPart = (stage.units + even - 1) / even;
+      int64_t count = (stage.units + perPart - 1) / perPart;
+      double nanoseconds = parts[i].nanoseconds * double(parts[i].count) / double(count);
+      kernelPool().parallelFor(count, nanoseconds, [&](int64_t part) {
         void *scratch = threadScratch(code.scratchBytes);
         stage.function(in, out, part * perPart, std::min(stage.units, (part + 1) * perPart),
                        scratch);
@@ -88,8 +90,8 @@ public:
 
 private:
   struct Parts {
-    int64_t count, units; // Units in each.
-    double nanoseconds;
+    int64_t count; // About, for any number of threads.
+    double nanoseconds; // Of each.
   };
 
   codegen::CompiledKernel code;
