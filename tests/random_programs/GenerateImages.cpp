@@ -72,17 +72,18 @@ void Generator::addLayer(const Layer &layer) {
     return;
   const std::string type = layerType(layer);
   Val made = convolved(layer, factor(type, layer.laid(layer.image)));
-  auto ofChannels = [&] {
-    Val numbers = like(type, {layer.kernel[0]});
+  auto ofChannels = [&](Val numbers) {
     return add("stablehlo.broadcast_in_dim " + numbers.name + ", dims = [" +
                    std::to_string(layer.channelDim()) + "] : (" + typeOf(numbers) + ") -> " +
                    typeText(type, to),
                type, to, numbers.isExact);
   };
+  const Shape channels = {layer.kernel[0]};
+  // Infinity times a sum that is almost zero has the sign of that sum's roundings.
   if (random.chance(40))
-    made = binary("multiply", made, ofChannels());
+    made = binary("multiply", made, ofChannels(made.isExact ? like(type, channels) : factor(type, channels)));
   if (random.chance(60))
-    made = binary("add", made, ofChannels());
+    made = binary("add", made, ofChannels(like(type, channels)));
   if (random.chance(20))
     made = binary("add", made, like(type, to));
   if (random.chance(60))
