@@ -43,6 +43,11 @@ public:
   /// Threads that a call of this many nanoseconds in all will be offered.
   int threadsFor(double nanoseconds) const;
 
+  /// The same where each thread writes some columns of every row of a tensor, and `row` nanoseconds are what one row takes.
+  /// Processors fetch lines beyond the end of what is written, which is where another thread writes: both wait for lines
+  /// that the other one has, at each row.
+  int threadsForColumns(int64_t rows, double row) const;
+
 private:
   bool isWorthSharing(int64_t units, double nanoseconds) const {
     return units > 1 && threadsFor(static_cast<double>(units) * nanoseconds) > 1;

@@ -45,6 +45,14 @@ TEST(PoolTest, LongWorkIsShared) {
   EXPECT_EQ(arrived, 2);
 }
 
+TEST(PoolTest, ColumnsAreSharedWhereRowsTakeLongerThanMeetingInThem) {
+  EXPECT_EQ(Pool(2).threadsForColumns(4096, 50), 1);
+  EXPECT_EQ(Pool(2).threadsForColumns(4096, 800), 2);
+  EXPECT_EQ(Pool(8).threadsForColumns(4096, 250), 8);
+  EXPECT_EQ(Pool(8).threadsForColumns(1, 2000), 1); // Brief work is not shared at all.
+  EXPECT_EQ(Pool(2, Pool::Sharing::Always).threadsForColumns(4, 1), 2);
+}
+
 TEST(PoolTest, CallsInsideCallsRunInPlace) {
   Pool pool(3);
   pool.parallelFor(6, kLong, [&](int64_t) {
