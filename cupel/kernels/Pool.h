@@ -33,6 +33,10 @@ public:
     share(units, std::ref(body));
   }
 
+  /// How many of some units of as many nanoseconds each are worth handing over at a time. Where that makes several parts, each
+  /// thread has as many as the others: of three parts one of two threads would have two.
+  int64_t unitsPerPart(int64_t units, double nanoseconds) const;
+
   /// Work will come within microseconds: whoever would have to be woken for it wakes up.
   void expectWork() const;
 

@@ -53,6 +53,16 @@ TEST(PoolTest, ColumnsAreSharedWhereRowsTakeLongerThanMeetingInThem) {
   EXPECT_EQ(Pool(2, Pool::Sharing::Always).threadsForColumns(4, 1), 2);
 }
 
+TEST(PoolTest, ThreadsHaveAsManyPartsAsOthers) {
+  constexpr double kNanoseconds = 100;
+  EXPECT_EQ(Pool(2).unitsPerPart(200, kNanoseconds), 200);
+  EXPECT_EQ(Pool(2).unitsPerPart(700, kNanoseconds), 175); // 70 microseconds would be three parts of 30.
+  EXPECT_EQ(Pool(3).unitsPerPart(700, kNanoseconds), 234);
+  EXPECT_EQ(Pool(1).unitsPerPart(700, kNanoseconds), 234);
+  EXPECT_EQ(Pool(8).unitsPerPart(2, 1e6), 1);
+  EXPECT_EQ(Pool(2).unitsPerPart(0, kNanoseconds), 1);
+}
+
 TEST(PoolTest, CallsInsideCallsRunInPlace) {
   Pool pool(3);
   pool.parallelFor(6, kLong, [&](int64_t) {

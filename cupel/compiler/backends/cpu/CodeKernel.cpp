@@ -19,8 +19,6 @@ namespace {
 
 /// About how long one element takes in a loop of vectors; only the splitting of work depends on it.
 constexpr double kNanosecondsPerElement = 0.4;
-/// Units are handed to threads in parts of about this length.
-constexpr double kPartNanoseconds = 30'000;
 
 class CodeKernel final : public Kernel {
 public:
@@ -30,7 +28,7 @@ public:
       isInOrder &= inputs[i] == int(i) && code.inputOffsets.empty();
     for (const codegen::Stage &stage : code.stages) {
       double unit = std::max(double(stage.unitElements) * kNanosecondsPerElement, 1.0);
-      auto perPart = std::max<int64_t>(1, int64_t(kPartNanoseconds / unit));
+      int64_t perPart = kernelPool().unitsPerPart(stage.units, unit);
       parts.push_back({(stage.units + perPart - 1) / perPart, perPart, unit * double(perPart)});
     }
   }

@@ -99,7 +99,7 @@ public:
                       reinterpret_cast<uintptr_t>(writes[0]) % kLine == 0;
     bool isByElements = (isOneElement || isShortRow) && !batches.empty() && index.isSigned() && index.width() >= 4;
     double one = isByElements ? 1.0 + double(box.bytes()) * 0.02 : 3 + double(box.bytes()) * 0.1;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(count, one);
     kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(count, begin + perPart);
       if (isByElements)
@@ -136,7 +136,7 @@ private:
     if (unit > 8 || (stretches.size() <= kMostStretches && int64_t(stretches.size()) * 8 <= count))
       return copyStretches(reads[operand], stretches, writes[0]);
     double one = 2 + double(count) * 0.5;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(rows, one);
     kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
       switch (unit) {
@@ -173,7 +173,7 @@ private:
   };
   Status copyStretches(const std::byte *from, ArrayRef<Stretch> stretches, std::byte *to) const {
     double one = 4 * double(stretches.size()) + double(count * unit) * 0.05;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(rows, one);
     kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
       std::byte *target = to + begin * count * unit;

@@ -41,9 +41,28 @@ Entry<Key> *radixSort(Entry<Key> *entries, Entry<Key> *other, int64_t count, int
   return entries;
 }
 
+/// A few: the place of each is how many come before it, which no branch has to guess.
+template <typename Key> void sortByRanks(const Entry<Key> *entries, int64_t count, Entry<Key> *sorted) {
+  for (int64_t i = 0; i < count; ++i) {
+    Key one = entries[i].key;
+    int64_t before = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int64_t j = 0; j < i; ++j)
+      before += entries[j].key <= one ? 1 : 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int64_t j = i + 1; j < count; ++j)
+      before += entries[j].key < one ? 1 : 0;
+    sorted[before] = entries[i];
+  }
+}
+
 template <typename Key>
 Entry<Key> *sortEntries(Entry<Key> *entries, Entry<Key> *other, int64_t count, int keyBits) {
-  constexpr int64_t kFew = 48, kMany = 4096;
+  constexpr int64_t kFewest = 12, kFew = 48, kMany = 4096;
+  if (count <= kFewest) {
+    sortByRanks(entries, count, other);
+    return other;
+  }
   if (count <= kFew) {
     for (int64_t i = 1; i < count; ++i) {
       Entry<Key> one = entries[i];
@@ -108,18 +127,18 @@ public:
     int64_t scratch = (2 * lines.count + entriesForBlocks(lines.count)) * int64_t(sizeof(One));
     bool isLong = scratch > (int64_t{4} << 20);
     std::atomic<bool> isOut = false;
-    const double nanosecondsPerElement = 15 * double(keys.size());
-    kernelPool().parallelFor(
-        lines.outer * lines.inner, double(lines.count) * nanosecondsPerElement, [&](int64_t line) {
-          AlignedMemory own(isLong ? scratch : 0);
-          auto *entries = static_cast<One *>(isLong ? own.get() : threadScratch(scratch));
-          if (!entries) {
-            isOut = true;
-            return;
-          }
-          sortLine(entries, line / lines.inner * lines.count * lines.inner + line % lines.inner,
-                   reads, writes);
-        });
+    const double nanoseconds = 15 * double(keys.size() * size_t(lines.count));
+    int64_t many = lines.outer * lines.inner, perPart = kernelPool().unitsPerPart(many, nanoseconds);
+    kernelPool().parallelFor((many + perPart - 1) / perPart, nanoseconds * double(perPart), [&](int64_t part) {
+      AlignedMemory own(isLong ? scratch : 0);
+      auto *entries = static_cast<One *>(isLong ? own.get() : threadScratch(scratch));
+      if (!entries) {
+        isOut = true;
+        return;
+      }
+      for (int64_t line = part * perPart; line < std::min(many, (part + 1) * perPart); ++line)
+        sortLine(entries, line / lines.inner * lines.count * lines.inner + line % lines.inner, reads, writes);
+    });
     if (isOut)
       return Error{ErrorCode::OutOfMemory, "there is no memory to sort in"};
     return {};
