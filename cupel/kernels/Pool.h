@@ -33,6 +33,10 @@ public:
     share(units, std::ref(body));
   }
 
+  /// How many of some units of as many nanoseconds each are worth handing over at a time. Where that makes several parts, each
+  /// thread has as many as the others: of three parts one of two threads would have two.
+  int64_t unitsPerPart(int64_t units, double nanoseconds) const;
+
   /// Work will come within microseconds: whoever would have to be woken for it wakes up.
   void expectWork() const;
 
@@ -40,14 +44,13 @@ public:
   /// lies in its cache then.
   bool isAtEdge(int64_t unit, int64_t units) const;
 
-  /// So many parts, or a few more where they are few: all threads get as many then.
-  int64_t evenParts(int64_t parts) const {
-    constexpr int64_t kFewForEach = 8;
-    return parts > 1 && parts < kFewForEach * count ? (parts + count - 1) / count * count : parts;
-  }
-
   /// Threads that a call of this many nanoseconds in all will be offered.
   int threadsFor(double nanoseconds) const;
+
+  /// The same where each thread writes some columns of every row of a tensor, and `row` nanoseconds are what one row takes.
+  /// Processors fetch lines beyond the end of what is written, which is where another thread writes: both wait for lines
+  /// that the other one has, at each row.
+  int threadsForColumns(int64_t rows, double row) const;
 
 private:
   bool isWorthSharing(int64_t units, double nanoseconds) const {

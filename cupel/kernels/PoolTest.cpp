@@ -45,6 +45,24 @@ TEST(PoolTest, LongWorkIsShared) {
   EXPECT_EQ(arrived, 2);
 }
 
+TEST(PoolTest, ColumnsAreSharedWhereRowsTakeLongerThanMeetingInThem) {
+  EXPECT_EQ(Pool(2).threadsForColumns(4096, 50), 1);
+  EXPECT_EQ(Pool(2).threadsForColumns(4096, 800), 2);
+  EXPECT_EQ(Pool(8).threadsForColumns(4096, 250), 8);
+  EXPECT_EQ(Pool(8).threadsForColumns(1, 2000), 1); // Brief work is not shared at all.
+  EXPECT_EQ(Pool(2, Pool::Sharing::Always).threadsForColumns(4, 1), 2);
+}
+
+TEST(PoolTest, ThreadsHaveAsManyPartsAsOthers) {
+  constexpr double kNanoseconds = 100;
+  EXPECT_EQ(Pool(2).unitsPerPart(200, kNanoseconds), 200);
+  EXPECT_EQ(Pool(2).unitsPerPart(700, kNanoseconds), 175); // 70 microseconds would be three parts of 30.
+  EXPECT_EQ(Pool(3).unitsPerPart(700, kNanoseconds), 234);
+  EXPECT_EQ(Pool(1).unitsPerPart(700, kNanoseconds), 234);
+  EXPECT_EQ(Pool(8).unitsPerPart(2, 1e6), 1);
+  EXPECT_EQ(Pool(2).unitsPerPart(0, kNanoseconds), 1);
+}
+
 TEST(PoolTest, CallsInsideCallsRunInPlace) {
   Pool pool(3);
   pool.parallelFor(6, kLong, [&](int64_t) {
@@ -88,15 +106,6 @@ TEST(PoolTest, EdgesAreWhereThreadsMeet) {
   EXPECT_EQ(edges(2, 8), (std::vector<int64_t>{3, 4}));
   EXPECT_EQ(edges(2, 7), (std::vector<int64_t>{3, 4})); // The caller has the larger share.
   EXPECT_EQ(edges(3, 9), (std::vector<int64_t>{2, 3, 5, 6}));
-}
-
-TEST(PoolTest, FewPartsComeOutEven) {
-  EXPECT_EQ(Pool(2).evenParts(1), 1); // Nobody is asked for one.
-  EXPECT_EQ(Pool(2).evenParts(3), 4);
-  EXPECT_EQ(Pool(2).evenParts(4), 4);
-  EXPECT_EQ(Pool(7).evenParts(8), 14);
-  EXPECT_EQ(Pool(2).evenParts(17), 17); // One more of many does not matter.
-  EXPECT_EQ(Pool(1).evenParts(5), 5);
 }
 
 } // namespace cupel::kernels

@@ -218,7 +218,7 @@ an infinite error. The default run of the test (part of `./test unit`) asserts t
   out << R"(
 0 means that every sample was correctly rounded. *at* is where the last instruction set was worst.
 
-- `add`, `subtract`, `multiply`, `divide`, `sqrt`, comparisons, rounding and conversions are IEEE's: the reference's bits. Products and sums
+- `add`, `subtract`, `multiply`, `divide`, `remainder`, `sqrt`, comparisons, rounding and conversions are IEEE's: the reference's bits. Products and sums
   are never fused. `maximum` and `minimum` keep NaN and order zeros. Subnormals are kept.
 - A row of f32 that is divided by one number for the whole row goes by its reciprocal and what that leaves: at most 1 ULP away, with
   infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product, and that of 3 two, at most 1.5 ULP away; that of 0.5 is a root,
@@ -272,6 +272,22 @@ TEST_P(VectorMathTest, CubesAreTwoProducts) {
   Worst worst = measure(cube, GetParam().second);
   EXPECT_LE(worst.ulps, cube.limit) << "at " << worst.at[0];
   EXPECT_GT(worst.ulps, 0.6) << "a logarithm and an exponential are rounded better, and take ten times as long";
+}
+
+/// Neighbours are of one size here, so that all of a vector are near enough to their divisor, or none; of any two numbers some never are.
+TEST_P(VectorMathTest, RemaindersAreExact) {
+  const Function kRemainders[] = {
+      {"stablehlo.remainder", [](double x, double y) { return std::fmod(x, y); }, 0, true},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, 3.0); }, 0, false, "3.0"},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, -0x1.921fb6p2); }, 0, false, "-6.28318548"},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, 0x1.fffffep60); }, 0, false, "2.30584287e+18"},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, 0x1.000002p-126); }, 0, false, "1.17549449e-38"},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, INFINITY); }, 0, false, "0x7F800000"},
+      {"stablehlo.remainder", [](double x, double) { return std::fmod(x, 0.0); }, 0, false, "0.0"}};
+  for (const Function &remainder : kRemainders) {
+    Worst worst = measure(remainder, GetParam().second);
+    EXPECT_EQ(worst.ulps, 0) << "by " << (remainder.second ? remainder.second : "any number") << " at " << worst.at[0] << ", " << worst.at[1];
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, VectorMathTest, testing::ValuesIn(namedTargets()),

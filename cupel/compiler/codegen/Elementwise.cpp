@@ -154,7 +154,7 @@ const FloatRow kFloats[] = {
     {"minimum", RULE(emitMinimum(e, x[0], x[1])), 3},
     {"multiply", RULE(e.CreateFMul(x[0], x[1])), 1},
     {"power", emitPower, 80},
-    {"remainder", RULE(e.callRuntime("fmod", x)), 200},
+    {"remainder", RULE(binary<emitRemainder>(e, x[0], x[1], "fmod")), 30},
     {"subtract", RULE(e.CreateFSub(x[0], x[1])), 1},
     {"compare", emitCompare, 1},
     {"clamp", RULE(emitMinimum(e, emitMaximum(e, x[1], x[0]), x[2])), 6},

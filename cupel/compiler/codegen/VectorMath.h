@@ -26,6 +26,7 @@ V emitTan(Emitter &e, V x);
 V emitPow(Emitter &e, V x, V y);
 V emitCbrt(Emitter &e, V x);
 V emitAtan2(Emitter &e, V y, V x);
+V emitRemainder(Emitter &e, V x, V y); ///< Exact, as fmod.
 
 /// A divisor that many vectors share, with what makes their divisions quick.
 struct SharedDivisor {

@@ -231,4 +231,25 @@ V emitAtan2(Emitter &e, V y, V x) {
   return e.CreateSelect(e.CreateFCmpUNO(x, y), nan, result);
 }
 
+/// Numbers have 24 bits and quotients 28 here, so that products of both are exact in f64, and so is what they leave.
+V emitRemainder(Emitter &e, V x, V y) {
+  llvm::Type *t = x->getType();
+  V dividend = e.fabs(x), divisor = e.fabs(y);
+  V isFar = e.CreateNot(e.CreateFCmpOLT(dividend, e.CreateFMul(divisor, e.number(t, 0x1p28)))); // Or NaN, or by zero.
+  V isInfinite = e.CreateFCmpOEQ(divisor, e.number(t, kInfinity));
+  return e.branch(
+      e.any(e.CreateOr(isFar, isInfinite)), [&] { return SmallVector<V>{e.callRuntime("fmod", {x, y})}; },
+      [&] {
+        V a = wide(e, dividend), b = wide(e, divisor);
+        llvm::Type *doubles = a->getType();
+        V quotient = e.CreateFDiv(a, b);
+        V whole = e.CreateSIToFP(e.CreateFPToSI(quotient, doubles->getWithNewType(e.getInt32Ty())), doubles);
+        V rest = e.CreateFSub(a, e.CreateFMul(whole, b));
+        // A quotient that was rounded up to a whole number.
+        rest = e.CreateSelect(e.CreateFCmpOLT(rest, e.number(doubles, 0)), e.CreateFAdd(rest, b), rest);
+        return SmallVector<V>{e.copySign(narrow(e, rest), x)};
+      },
+      /*likely=*/false)[0];
+}
+
 } // namespace cupel::codegen

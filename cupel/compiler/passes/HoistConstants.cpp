@@ -97,6 +97,16 @@ public:
   /// Whether something would be known that the device is to compute, if this were.
   bool isShown(Value value) const { return shown.contains(value); }
 
+  /// A number beside tensors that a region combines with their elements.
+  static bool isStartOfSum(const OpOperand &use, Operation *op) {
+    auto isNumber = [](Value value) {
+      auto type = dyn_cast<RankedTensorType>(value.getType());
+      return type && type.getRank() == 0;
+    };
+    return use.getOwner() == op && op->getNumRegions() == 1 && !op->hasTrait<stablehlo::Loops>() &&
+           isNumber(use.get()) && !llvm::all_of(op->getOperands(), isNumber);
+  }
+
 private:
   bool isKnown(Operation &op, const SymbolTable &symbols) const {
     if (op.getNumResults() > 0 && llvm::all_of(op.getResults(), [&](Value v) { return constantOf(v, symbols) != nullptr; }))
@@ -113,16 +123,6 @@ private:
                  return WalkResult::advance();
                })
                 .wasInterrupted();
-  }
-
-  /// A number beside tensors that a region combines with their elements.
-  static bool isStartOfSum(const OpOperand &use, Operation *op) {
-    auto isNumber = [](Value value) {
-      auto type = dyn_cast<RankedTensorType>(value.getType());
-      return type && type.getRank() == 0;
-    };
-    return use.getOwner() == op && op->getNumRegions() == 1 && !op->hasTrait<stablehlo::Loops>() &&
-           isNumber(use.get()) && !llvm::all_of(op->getOperands(), isNumber);
   }
 
   bool wouldShow(OpOperand &use) const {
@@ -197,7 +197,8 @@ std::vector<ElementsAttr> hoistConstants(ModuleOp module) {
   }
   for (auto [result, value] : found) {
     main.insertArgument(main.getNumArguments(), result.getType(), {}, result.getLoc());
-    result.replaceAllUsesWith(body.getArguments().back());
+    // Where a number is the start of a sum as well, it stays that: compilers decide by it which kernel they take.
+    result.replaceUsesWithIf(body.getArguments().back(), [](OpOperand &use) { return !KnownValues::isStartOfSum(use, use.getOwner()); });
     values.push_back(value);
   }
   for (Operation &op : llvm::make_early_inc_range(body))

@@ -36,17 +36,30 @@ bool comesBack(stablehlo::ReduceOp op) {
   return false;
 }
 
+/// Who may read it several times.
+bool hasOneUser(Operation *op) {
+  return !op->use_empty() && llvm::all_of(op->getUsers(), [&](Operation *user) { return user == *op->user_begin(); });
+}
+
 /// Element `k` of the last dimension of tensors.
 class Elements {
 public:
   Elements(OpBuilder &builder, ArrayRef<int64_t> shape, int64_t k) : builder(builder), shape(shape), k(k) {}
 
-  /// Of what is computed for this alone the same is computed for the element.
+  /// Of what is computed for this alone (a square has its operand twice) the same is computed for the element.
   Value of(Value value, int depth = 0) {
+    if (auto known = found.find(value); known != found.end())
+      return known->second;
+    Value element = make(value, depth);
+    return found[value] = element;
+  }
+
+private:
+  Value make(Value value, int depth) {
     constexpr int kDeepest = 12;
     Operation *op = value.getDefiningOp();
     auto type = RankedTensorType::get(shape, shapedType(value).getElementType());
-    if (op && depth < kDeepest && op->hasOneUse() && isFusible(op)) {
+    if (op && depth < kDeepest && hasOneUser(op) && isFusible(op)) {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(shapedType(operand).getRank() == 0 ? operand : of(operand, depth + 1));
@@ -69,10 +82,10 @@ public:
     return builder.create<stablehlo::ReshapeOp>(value.getLoc(), type, column);
   }
 
-private:
   OpBuilder &builder;
   ArrayRef<int64_t> shape;
   int64_t k;
+  DenseMap<Value, Value> found;
 };
 
 void unroll(stablehlo::ReduceOp op) {

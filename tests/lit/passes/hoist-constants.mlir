@@ -129,3 +129,17 @@ func.func @main(%a: tensor<10xf32>) -> tensor<20xf32> {
   %1 = stablehlo.add %0, %b : tensor<20xf32>
   return %1 : tensor<20xf32>
 }
+
+// -----
+
+// A number that something is computed with is hoisted, but stays where it is the start of a sum as well.
+// CHECK: cupel.hoisted_constants = [dense<0> : tensor<i32>]
+// CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0> : tensor<i32>
+// CHECK: stablehlo.reduce(%arg0 init: %[[ZERO]])
+// CHECK: stablehlo.broadcast_in_dim %arg1
+func.func @main(%x: tensor<5xi32>) -> (tensor<i32>, tensor<3xi32>) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : (tensor<5xi32>, tensor<i32>) -> tensor<i32>
+  %1 = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<i32>) -> tensor<3xi32>
+  return %0, %1 : tensor<i32>, tensor<3xi32>
+}

@@ -18,6 +18,24 @@ func.func @distances(%x: tensor<100x2xf32>) -> tensor<100xf32> {
   return %1 : tensor<100xf32>
 }
 
+// What is squared has one reader, though two operands are it: differences of all pairs of points are computed for each coordinate.
+// CHECK-LABEL: func.func @all_pairs
+// CHECK-NOT: stablehlo.subtract {{.*}} : tensor<64x64x2xf32>
+// CHECK: %[[D:.*]] = stablehlo.subtract {{.*}} : tensor<64x64xf32>
+// CHECK-NEXT: stablehlo.multiply %[[D]], %[[D]] : tensor<64x64xf32>
+// CHECK: %[[E:.*]] = stablehlo.subtract {{.*}} : tensor<64x64xf32>
+// CHECK-NEXT: stablehlo.multiply %[[E]], %[[E]] : tensor<64x64xf32>
+// CHECK-NOT: stablehlo.subtract
+func.func @all_pairs(%x: tensor<64x2xf32>, %y: tensor<64x2xf32>) -> tensor<64x64xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<64x2xf32>) -> tensor<64x64x2xf32>
+  %1 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<64x2xf32>) -> tensor<64x64x2xf32>
+  %2 = stablehlo.subtract %0, %1 : tensor<64x64x2xf32>
+  %3 = stablehlo.multiply %2, %2 : tensor<64x64x2xf32>
+  %4 = stablehlo.reduce(%3 init: %z) applies stablehlo.add across dimensions = [2] : (tensor<64x64x2xf32>, tensor<f32>) -> tensor<64x64xf32>
+  return %4 : tensor<64x64xf32>
+}
+
 // What was joined is taken apart again.
 // CHECK-LABEL: func.func @joined
 // CHECK-NOT: stablehlo.concatenate

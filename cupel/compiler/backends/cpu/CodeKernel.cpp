@@ -19,8 +19,6 @@ namespace {
 
 /// About how long one element takes in a loop of vectors; only the splitting of work depends on it.
 constexpr double kNanosecondsPerElement = 0.4;
-/// Units are handed to threads in parts of about this length.
-constexpr double kPartNanoseconds = 30'000;
 
 class CodeKernel final : public Kernel {
 public:
@@ -30,8 +28,8 @@ public:
       isInOrder &= inputs[i] == int(i) && code.inputOffsets.empty();
     for (const codegen::Stage &stage : code.stages) {
       double unit = std::max(double(stage.unitElements) * kNanosecondsPerElement, 1.0);
-      auto perPart = std::max<int64_t>(1, int64_t(kPartNanoseconds / unit));
-      parts.push_back({(stage.units + perPart - 1) / perPart, unit * double(perPart)});
+      int64_t perPart = kernelPool().unitsPerPart(stage.units, unit);
+      parts.push_back({(stage.units + perPart - 1) / perPart, perPart, unit * double(perPart)});
     }
   }
 
@@ -57,14 +55,12 @@ public:
     }
     for (size_t i = 0; i < code.stages.size(); ++i) {
       const codegen::Stage &stage = code.stages[i];
-      if (parts[i].count == 1) {
+      auto [count, perPart, nanoseconds] = parts[i];
+      if (count == 1) {
         stage.function(in, out, 0, stage.units, threadScratch(code.scratchBytes));
         continue;
       }
-      int64_t even = kernelPool().evenParts(parts[i].count), perPart = (stage.units + even - 1) / even;
-      int64_t count = (stage.units + perPart - 1) / perPart;
-      double nanoseconds = parts[i].nanoseconds * double(parts[i].count) / double(count);
-      kernelPool().parallelFor(count, nanoseconds, [&](int64_t part) {
+      kernelPool().parallelFor(count, nanoseconds, [&, perPart = perPart](int64_t part) {
         void *scratch = threadScratch(code.scratchBytes);
         stage.function(in, out, part * perPart, std::min(stage.units, (part + 1) * perPart),
                        scratch);
@@ -90,8 +86,8 @@ public:
 
 private:
   struct Parts {
-    int64_t count; // About, for any number of threads.
-    double nanoseconds; // Of each.
+    int64_t count, units; // Units in each.
+    double nanoseconds;
   };
 
   codegen::CompiledKernel code;

@@ -43,6 +43,7 @@ public:
     // One element, and not two of half the size that lie apart.
     isOneElement = box.bytes() == element && llvm::isPowerOf2_64(uint64_t(element)) && element <= 8;
     isRow = box.isOneRun() && box.bytes() >= kLine;
+    isShortRow = box.isOneRun() && isKnownRow(box.bytes());
     // Where each index vector comes from, and where its box goes.
     size_t batch = 0;
     int64_t vectorDim = numbers.getIndexVectorDim();
@@ -96,9 +97,9 @@ public:
     // More than caches hold is written past them, so that nothing is read only to be written over.
     bool isStreamed = isRow && count * box.bytes() >= kLarge && box.bytes() % kLine == 0 &&
                       reinterpret_cast<uintptr_t>(writes[0]) % kLine == 0;
-    bool isByElements = isOneElement && !batches.empty() && index.isSigned() && index.width() >= 4;
-    double one = isByElements ? 1.0 : 3 + double(box.bytes()) * 0.1;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    bool isByElements = (isOneElement || isShortRow) && !batches.empty() && index.isSigned() && index.width() >= 4;
+    double one = isByElements ? 1.0 + double(box.bytes()) * 0.02 : 3 + double(box.bytes()) * 0.1;
+    int64_t perPart = kernelPool().unitsPerPart(count, one);
     kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(count, begin + perPart);
       if (isByElements)
@@ -135,7 +136,7 @@ private:
     if (unit > 8 || (stretches.size() <= kMostStretches && int64_t(stretches.size()) * 8 <= count))
       return copyStretches(reads[operand], stretches, writes[0]);
     double one = 2 + double(count) * 0.5;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(rows, one);
     kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
       switch (unit) {
@@ -172,7 +173,7 @@ private:
   };
   Status copyStretches(const std::byte *from, ArrayRef<Stretch> stretches, std::byte *to) const {
     double one = 4 * double(stretches.size()) + double(count * unit) * 0.05;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(rows, one);
     kernelPool().parallelFor((rows + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       int64_t begin = part * perPart, end = std::min(rows, begin + perPart);
       std::byte *target = to + begin * count * unit;
@@ -331,13 +332,26 @@ private:
     }
   }
 
-  /// Single elements: one stretch of the inmost batch after the other.
+  /// Elements that lie side by side, so few that copying them takes less than a call of the function that copies any number.
+  template <size_t size> struct Row {
+    std::byte bytes[size];
+  };
+  /// Coordinates, colours, complex numbers, boxes.
+  static bool isKnownRow(int64_t bytes) { return llvm::is_contained({6, 12, 16, 24, 32, 48}, bytes); }
+
+  /// Single elements or short rows: one stretch of the inmost batch after the other.
   void elements(const std::byte *from, const std::byte *at, std::byte *to, int64_t begin, int64_t end) const {
     auto ofIndex = [&]<typename Index>() {
-      switch (element) {
+      switch (box.bytes()) {
       case 1: return elements<Index, uint8_t>(from, at, to, begin, end);
       case 2: return elements<Index, uint16_t>(from, at, to, begin, end);
       case 4: return elements<Index, uint32_t>(from, at, to, begin, end);
+      case 6: return elements<Index, Row<6>>(from, at, to, begin, end);
+      case 12: return elements<Index, Row<12>>(from, at, to, begin, end);
+      case 16: return elements<Index, Row<16>>(from, at, to, begin, end);
+      case 24: return elements<Index, Row<24>>(from, at, to, begin, end);
+      case 32: return elements<Index, Row<32>>(from, at, to, begin, end);
+      case 48: return elements<Index, Row<48>>(from, at, to, begin, end);
       default: return elements<Index, uint64_t>(from, at, to, begin, end);
       }
     };
@@ -453,7 +467,7 @@ private:
   int64_t element, operandBytes, count = 1;
   unsigned operand, indices;
   BoxCopy box;
-  bool isOneElement = false, isRow = false;
+  bool isOneElement = false, isRow = false, isShortRow = false;
   struct BoxDimension {
     int64_t size, from, to; // Steps in bytes.
   };

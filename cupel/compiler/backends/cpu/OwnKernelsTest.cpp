@@ -527,9 +527,9 @@ TEST(OwnKernelsTest, ScattersOfManyRowsAreShared) {
 })", true);
 }
 
-/// More than caches hold, which is written past them, and rows that are no multiple of a line.
+/// More than caches hold, which is written past them, rows that are no multiple of a line, and short ones, whose size is known.
 TEST(OwnKernelsTest, GathersOfManyRows) {
-  for (const std::string width : {"64", "72"})
+  for (const std::string width : {"3", "4", "6", "8", "12", "64", "72"})
     expectOwnKernel("func.func @main(%x: tensor<50x" + width + "xf32>, %i: tensor<50001x1xi32>) -> tensor<50001x" + width + R"(xf32> {
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, )" + width + R"(>, indices_are_sorted = false}> : (tensor<50x)" + width + "xf32>, tensor<50001x1xi32>) -> tensor<50001x" + width + "xf32>\n  return %0 : tensor<50001x" + width + "xf32>\n}");
 }

@@ -49,7 +49,7 @@ public:
         order && lines.inner == 1 && lines.count > 0) {
       constexpr double kNanosecondsPerLine = 15, kNanosecondsPerFloat = 0.1;
       double one = kNanosecondsPerLine + double(lines.count) * kNanosecondsPerFloat;
-      auto perPart = std::clamp(int64_t(30'000 / one), int64_t{1}, kFloatLines);
+      int64_t perPart = std::min(kernelPool().unitsPerPart(lines.outer, one), kFloatLines);
       kernelPool().parallelFor(
           (lines.outer + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
             ofFloats(*order, part * perPart, std::min(perPart, lines.outer - part * perPart), data,

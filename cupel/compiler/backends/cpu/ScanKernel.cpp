@@ -98,12 +98,17 @@ public:
       });
       return {};
     }
-    // As wide as can be: memory is read fastest in order. What is larger than caches is written past them.
+    // As wide as can be: memory is read fastest in order. What is larger than caches is written past them, and there threads
+    // may meet in a row.
     constexpr int64_t kNarrowest = 256, kLine = 64, kCaches = int64_t{24} << 20;
     constexpr double kNanosecondsPerElement = 0.1;
     int64_t elements = lines.outer * lines.count * lines.inner, bytes = elements * int64_t(sizeof(T));
     bool goesPastCaches = 2 * bytes >= kCaches && lines.inner * int64_t(sizeof(T)) % kLine == 0 && reinterpret_cast<uintptr_t>(to) % kLine == 0;
     auto threads = int64_t(kernelPool().threadsFor(double(elements) * kNanosecondsPerElement));
+    if (lines.outer >= threads)
+      threads = 1;
+    else if (!goesPastCaches)
+      threads = kernelPool().threadsForColumns(lines.outer * lines.count, double(lines.inner) * kNanosecondsPerElement);
     int64_t perThread = (lines.inner + threads - 1) / threads;
     int64_t width = std::clamp((perThread + kLine - 1) / kLine * kLine, kNarrowest, kWidest), pieces = (lines.inner + width - 1) / width;
     StripFunction<T> walk = stripFunction<combine, T>();

@@ -197,8 +197,6 @@ public:
         return {};
       return isOfElements ? updateElements(context, reads, writes[0]) : updateRows(context, reads, writes[0], 0, -1);
     }
-    if (isOfRows && whole.bytes() <= kNear && dimensions[0].to % kLine == 0)
-      return updateColumns(context, reads, writes[0], isInPlace);
     if (isSorted)
       return updateBlocks(context, reads, writes[0], isInPlace);
     const kernels::Pool &pool = kernelPool();
@@ -220,27 +218,6 @@ private:
     int64_t vector;
     const std::byte *from;
   };
-
-  /// Threads take some columns of every row, in whole lines: nobody looks for rows of his own.
-  Status updateColumns(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, bool isInPlace) const {
-    if (!isInPlace)
-      whole.runShared(reads[input], to);
-    const kernels::Pool &pool = kernelPool();
-    int64_t rowBytes = dimensions[0].to, lines = rowBytes / kLine, parts = std::clamp<int64_t>(lines / 2, 1, pool.threads());
-    int64_t inmost = rowBytes / rowElements, step = batches[0].index, first = dimensions[0].index;
-    constexpr double kNanosecondsPerUpdate = 3, kNanosecondsPerByte = 0.05;
-    pool.parallelFor(parts, double(count) * (kNanosecondsPerUpdate + double(rowBytes / parts) * kNanosecondsPerByte), [&](int64_t part) {
-      int64_t begin = lines * part / parts * kLine, end = lines * (part + 1) / parts * kLine;
-      for (int64_t i = 0; i < count; ++i) {
-        if (i % 4096 == 4095 && !context.process.run.stopped())
-          return;
-        int64_t place = index.read(reads[indices], i * step + first);
-        if (place >= 0 && place < dimensions[0].size)
-          row(to + place * rowBytes + begin, inmost, reads[updates] + i * batches[0].from + begin, inmost, (end - begin) / inmost);
-      }
-    });
-    return context.process.run.stopped();
-  }
 
   /// Some rows are copied, and what is added to them is while they are near: updates are sorted by where they go, and stay
   /// in their order there.
@@ -473,20 +450,33 @@ private:
     return {};
   }
 
-  /// The same where a window is a row: places are the only thing to look up.
+  /// The same where a window is a row: places are the only thing to look up. Those inside are found first, without a branch:
+  /// of what is shared among threads it would be taken at random.
   Status updateWholeRows(LaunchContext &context, std::span<const std::byte *const> reads, std::byte *to, int64_t begin, int64_t end) const {
+    constexpr int64_t kAtOnce = 512;
+    struct Found {
+      int64_t place, update;
+    } found[kAtOnce + 1];
     const std::byte *from = reads[updates], *at = reads[indices];
     int64_t step = batches[0].index, first = dimensions[0].index, rowBytes = dimensions[0].to, elements = rowElements;
     int64_t inmost = elements > 1 ? rowBytes / elements : rowBytes;
-    for (int64_t i = 0; i < count; ++i) {
-      if (i % 4096 == 4095)
+    for (int64_t next = 0; next < count; next += kAtOnce) {
+      if (next % (8 * kAtOnce) == 0)
         if (Status status = context.process.run.stopped(); !status)
           return status;
-      if (i + kAhead < count)
-        fetch(to, index.read(at, (i + kAhead) * step + first), begin, end);
-      int64_t place = index.read(at, i * step + first);
-      if (place >= begin && place < end)
-        row(to + place * rowBytes, inmost, from + i * batches[0].from, inmost, elements);
+      int64_t many = 0, last = std::min(count, next + kAtOnce);
+      for (int64_t i = next; i < last; ++i) {
+        int64_t place = index.read(at, i * step + first);
+        found[many] = {place, i};
+        many += int64_t{place >= begin} & int64_t{place < end};
+      }
+      for (int64_t i = 0; i < many; ++i) {
+        if (i + kAhead < many) {
+          fetchLines<1>(to + found[i + kAhead].place * rowBytes, rowBytes);
+          fetchLines<0>(from + found[i + kAhead].update * batches[0].from, rowBytes);
+        }
+        row(to + found[i].place * rowBytes, inmost, from + found[i].update * batches[0].from, inmost, elements);
+      }
     }
     return {};
   }

@@ -41,9 +41,28 @@ Entry<Key> *radixSort(Entry<Key> *entries, Entry<Key> *other, int64_t count, int
   return entries;
 }
 
+/// A few: the place of each is how many come before it, which no branch has to guess.
+template <typename Key> void sortByRanks(const Entry<Key> *entries, int64_t count, Entry<Key> *sorted) {
+  for (int64_t i = 0; i < count; ++i) {
+    Key one = entries[i].key;
+    int64_t before = 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int64_t j = 0; j < i; ++j)
+      before += entries[j].key <= one ? 1 : 0;
+#pragma clang loop unroll(disable) vectorize(disable)
+    for (int64_t j = i + 1; j < count; ++j)
+      before += entries[j].key < one ? 1 : 0;
+    sorted[before] = entries[i];
+  }
+}
+
 template <typename Key>
 Entry<Key> *sortEntries(Entry<Key> *entries, Entry<Key> *other, int64_t count, int keyBits) {
-  constexpr int64_t kFew = 48, kMany = 4096;
+  constexpr int64_t kFewest = 12, kFew = 48, kMany = 4096;
+  if (count <= kFewest) {
+    sortByRanks(entries, count, other);
+    return other;
+  }
   if (count <= kFew) {
     for (int64_t i = 1; i < count; ++i) {
       Entry<Key> one = entries[i];
@@ -105,21 +124,21 @@ public:
     if (lines.outer * lines.count * lines.inner == 0)
       return {};
     // Long lines have memory of their own, which is given back.
-    int64_t scratch = 2 * lines.count * int64_t(sizeof(One));
+    int64_t scratch = (2 * lines.count + entriesForBlocks(lines.count)) * int64_t(sizeof(One));
     bool isLong = scratch > (int64_t{4} << 20);
     std::atomic<bool> isOut = false;
-    const double nanosecondsPerElement = 15 * double(keys.size());
-    kernelPool().parallelFor(
-        lines.outer * lines.inner, double(lines.count) * nanosecondsPerElement, [&](int64_t line) {
-          AlignedMemory own(isLong ? scratch : 0);
-          auto *entries = static_cast<One *>(isLong ? own.get() : threadScratch(scratch));
-          if (!entries) {
-            isOut = true;
-            return;
-          }
-          sortLine(entries, line / lines.inner * lines.count * lines.inner + line % lines.inner,
-                   reads, writes);
-        });
+    const double nanoseconds = 15 * double(keys.size() * size_t(lines.count));
+    int64_t many = lines.outer * lines.inner, perPart = kernelPool().unitsPerPart(many, nanoseconds);
+    kernelPool().parallelFor((many + perPart - 1) / perPart, nanoseconds * double(perPart), [&](int64_t part) {
+      AlignedMemory own(isLong ? scratch : 0);
+      auto *entries = static_cast<One *>(isLong ? own.get() : threadScratch(scratch));
+      if (!entries) {
+        isOut = true;
+        return;
+      }
+      for (int64_t line = part * perPart; line < std::min(many, (part + 1) * perPart); ++line)
+        sortLine(entries, line / lines.inner * lines.count * lines.inner + line % lines.inner, reads, writes);
+    });
     if (isOut)
       return Error{ErrorCode::OutOfMemory, "there is no memory to sort in"};
     return {};
@@ -128,6 +147,7 @@ public:
 
 private:
   using One = Entry<Wide>;
+  static constexpr int64_t kSmallestBlock = 8; // Of elements among which the first are looked for together.
 
   const std::byte *dataOf(unsigned input, std::span<const std::byte *const> reads) const {
     return inputs[input] == kCounted ? nullptr : reads[inputs[input]];
@@ -148,7 +168,11 @@ private:
                                  : by.keys->at(data, entries[i].index));
   }
 
-  /// The first few of a line, in order: whatever is not before the last of as many as were found so far is passed by.
+  /// Entries that finding the first of a line needs behind those of the line: for the least keys of its blocks, twice.
+  static int64_t entriesForBlocks(int64_t count) { return count / (kSmallestBlock / 2) + 2; }
+
+  /// The first few of a line, in order. The least keys of its blocks are found first: as many of them as elements are needed say
+  /// what no element that is needed lies behind, and few others lie before that.
   void findFirst(int64_t first, std::span<const std::byte *const> reads, One *entries) const {
     // As one number where that is wide enough.
     auto isBefore = [](const One &a, const One &b) {
@@ -157,51 +181,57 @@ private:
       else
         return std::pair(a.key, a.index) < std::pair(b.key, b.index);
     };
-    // A limit is found early, of a few more than are needed: what is passed by is not moved.
-    constexpr int64_t kMore = 32, kBlocks[] = {64, 16}, kLong = 4096; // Of short lines few large blocks are passed by.
+    constexpr int64_t kLargestBlock = 64, kBlocksPerFound = 8;
     const std::byte *data = dataOf(keys[0].input, reads);
-    int64_t found = 0, most = std::min(lines.count, 2 * lines.first + kMore);
-    Wide limit = std::numeric_limits<Wide>::max();
-    bool isLimited = false;
+    int64_t block = kLargestBlock;
+    while (block > kSmallestBlock && lines.count < lines.first * kBlocksPerFound * block)
+      block /= 2;
+    int64_t blocks = (lines.count + block - 1) / block;
+    auto *least = reinterpret_cast<Wide *>(entries + 2 * lines.count), *ranked = least + blocks;
     LeastFunction<Wide> leastOf = leastFunction<Wide>();
     Wide chunk[kChunk];
-    auto look = [&](int64_t begin, int64_t i) {
-      if (isLimited && chunk[i] >= limit)
-        return;
-      entries[found++] = {chunk[i], uint32_t(begin + i)};
-      if (found < most)
-        return;
-      std::nth_element(entries, entries + lines.first - 1, entries + found, isBefore);
-      found = lines.first;
-      limit = entries[lines.first - 1].key;
-      isLimited = true;
-    };
     for (int64_t begin = 0; begin < lines.count; begin += kChunk) {
       int64_t many = std::min(kChunk, lines.count - begin);
       keys[0].keys->read(data, first, lines.inner, begin, many, chunk);
-      for (int64_t large = 0; large < many; large += kBlocks[0]) {
-        int64_t end = std::min(many, large + kBlocks[0]);
-        if (isLimited && lines.count >= kLong && leastOf(chunk + large, end - large) >= limit) // Equal ones that come later are behind.
-          continue;
-        for (int64_t small = large; small < end; small += kBlocks[1]) {
-          int64_t last = std::min(end, small + kBlocks[1]);
-          bool isWhole = last - small == kBlocks[1];
-          if (isLimited && isWhole && leastInLoop(chunk + small, kBlocks[1]) >= limit)
-            continue;
-          for (int64_t i = small; i < last; ++i)
-            look(begin, i);
-        }
+      for (int64_t i = 0; i < many; i += block)
+        least[(begin + i) / block] = leastOf(chunk + i, std::min(block, many - i));
+    }
+    std::copy_n(least, blocks, ranked);
+    std::nth_element(ranked, ranked + lines.first - 1, ranked + blocks);
+    constexpr Wide kLast = std::numeric_limits<Wide>::max();
+    Wide limit = ranked[lines.first - 1]; // What is behind it is not needed, nor what is equal once there are enough before that.
+    bool takesLimit = true;
+    // Of many equal ones few are kept.
+    constexpr int64_t kMore = 32;
+    int64_t found = 0, most = std::min(lines.count, 2 * lines.first + kMore);
+    auto keepFirst = [&] { std::nth_element(entries, entries + lines.first - 1, entries + found, isBefore); };
+    for (int64_t at = 0; at < blocks; ++at) {
+      if (takesLimit ? least[at] > limit : least[at] >= limit)
+        continue;
+      int64_t begin = at * block, many = std::min(block, lines.count - begin);
+      keys[0].keys->read(data, first, lines.inner, begin, many, chunk);
+      Wide end = takesLimit && limit < kLast ? Wide(limit + 1) : limit;
+      bool takesAll = takesLimit && limit == kLast;
+      for (int64_t i = 0; i < many; ++i) {
+        entries[found] = {chunk[i], uint32_t(begin + i)};
+        found += int64_t{takesAll} | int64_t{chunk[i] < end};
       }
+      if (found < most)
+        continue;
+      keepFirst();
+      found = lines.first;
+      limit = entries[lines.first - 1].key;
+      takesLimit = false; // Equal ones that come later are behind.
     }
     if (found > lines.first)
-      std::nth_element(entries, entries + lines.first - 1, entries + found, isBefore);
+      keepFirst();
     std::sort(entries, entries + lines.first, isBefore);
   }
 
   void sortLine(One *entries, int64_t first, std::span<const std::byte *const> reads,
                 std::span<std::byte *const> writes) const {
     One *other = entries + lines.count;
-    constexpr int64_t kFewOf = 8; // Where one in so many is needed, finding these is less than sorting all.
+    constexpr int64_t kFewOf = kSmallestBlock; // Where one in so many is needed, finding these is less than sorting all.
     if (keys.size() == 1 && lines.first > 0 && lines.first * kFewOf <= lines.count) {
       findFirst(first, reads, entries);
     } else {

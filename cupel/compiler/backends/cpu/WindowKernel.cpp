@@ -113,7 +113,7 @@ public:
     T start = *reinterpret_cast<const T *>(reads[init]);
     int64_t count = windowsIn(dimensions);
     double one = 5 + double(elementsOf(dimensions)) * 1.5;
-    auto perPart = std::max<int64_t>(1, int64_t(30'000 / one));
+    int64_t perPart = kernelPool().unitsPerPart(count, one);
     kernelPool().parallelFor((count + perPart - 1) / perPart, one * double(perPart), [&](int64_t part) {
       for (int64_t i = part * perPart, end = std::min(count, i + perPart); i < end; ++i) {
         T result = start; // Padding is more of it.
