@@ -13,14 +13,11 @@ from typing import Any
 import torch
 
 from cupel.torch import captured
-from cupel.torch.captured import (
-    Capture,
+from cupel.torch.captured import Capture, compiled_graphs, decompositions, first_difference, with_least_outside, without_exporters_warnings
+from cupel.torch.graphs import (
     Graph,
     NotCaptured,
-    compiled_graphs,
-    decompositions,
     drop_assertions,
-    first_difference,
     keep_results,
     lift_random,
     merge_equal_inputs,
@@ -28,8 +25,6 @@ from cupel.torch.captured import (
     refuse_sparse,
     refuse_symbols,
     told,
-    with_least_outside,
-    without_exporters_warnings,
 )
 from cupel.torch.program import make_program
 from cupel.torch.recurrent_layers import dropout_between_layers
