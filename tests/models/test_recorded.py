@@ -9,10 +9,14 @@ import pytest
 import torch
 from torch import nn
 
-from cupel.torch import captured
+from cupel.torch import captured, captured_training
+from cupel.torch.arrays import from_array, to_array
+from cupel.torch.backend import open_device
 from cupel.torch.captured import capture
 from cupel.torch.graphs import Graph
-from cupel.worker.model_golden import Golden, golden_inference
+from cupel.torch.options import parse
+from cupel.worker.model_files import lower
+from cupel.worker.model_golden import Golden, golden_inference, golden_training
 
 
 def golden_of(model: nn.Module, *args: torch.Tensor) -> Golden:
@@ -162,3 +166,78 @@ def test_the_model_is_as_it_was() -> None:
     graph = graph_of(golden)
     assert graph.not_recorded == "" and model.weight is weight and type(model.last) is torch.Tensor
     assert torch.equal(model(golden.flat.inputs[0][1]), golden.expected[0])
+
+
+# --- training ----------------------------------------------------------------------------------------------------------------------------
+
+
+class Loader:
+    @staticmethod
+    def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+        return output
+
+
+class Trained(nn.Module):
+    """Statistics that move, dropout, writes in place, a weight used twice and one that nobody uses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.norm, self.act, self.unused = nn.Conv2d(3, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Linear(2, 2)
+        self.head = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.act(self.norm(self.layer(x)))
+        y = y * 2
+        y += x.mean()
+        y = nn.functional.dropout(y.mean((2, 3)), 0.5, self.training)
+        return self.head(torch.tanh(self.head(y)))
+
+
+def trained() -> Golden:
+    torch.manual_seed(0)
+    return golden_training(Loader, Trained().train(), (torch.randn(2, 3, 6, 6),), {}, 0)
+
+
+def on_a_device(graph: Graph) -> list[torch.Tensor]:
+    device = open_device(parse(None))
+    executable = device.compile(lower(graph).portable(device.stablehlo_version))
+    return [from_array(result) for result in executable.run([to_array(tensor) for tensor in graph.inputs])]
+
+
+def test_a_step_is_recorded_and_gives_the_gradients() -> None:
+    golden = trained()
+    made = golden.capture()
+    (graph,) = made.graphs
+    assert made.method == "export" and graph.not_recorded == "" and "drawn_0" in graph.input_names
+    results = on_a_device(graph)
+    assert len(results) == len(golden.expected), "statistics that move are no results"
+    for name, found, wanted in zip(golden.result_names, results, golden.expected, strict=True):
+        assert torch.allclose(found, wanted, rtol=1e-3, atol=1e-4), name
+
+
+def test_a_step_stands_where_torch_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Backward calls in the lines of their forward calls."""
+    def refuse(*args: Any) -> Any:
+        raise captured.NotRecorded("not now")
+
+    golden = trained()
+    (ours,) = golden.capture().graphs
+    monkeypatch.setattr(captured_training, "_recorded", refuse)
+    (theirs,) = golden.capture().graphs
+    assert theirs.not_recorded == "not now"
+
+    def lines(graph: Graph) -> set[tuple[str, str]]:
+        nodes = json.loads(graph.program.text)["graph_module"]["graph"]["nodes"]
+        placed = ((node["target"], [line.strip() for line in node["metadata"].get("stack_trace", "").splitlines() if __file__ in line]) for node in nodes)
+        return {(target, found[-1]) for target, found in placed if found and any(word in target for word in ("mm", "convolution", "norm", "tanh", "sum"))}
+
+    assert lines(ours) == lines(theirs) and any("convolution_backward" in target for target, _ in lines(ours))
+
+
+def test_of_tied_weights_torch_export_is_asked_for_a_step() -> None:
+    """Two parameters that share memory have gradients of their own; only theirs is a way to tell them."""
+    model = Trained().train()
+    model.register_parameter("same", nn.Parameter(model.head.weight.data))
+    golden = golden_training(Loader, model, (torch.randn(2, 3, 6, 6),), {}, 0)
+    made = golden.capture()
+    assert made.method != "export" or "share memory" in made.graphs[0].not_recorded

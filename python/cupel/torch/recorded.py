@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
@@ -25,7 +25,7 @@ class NotRecorded(Exception):
     """The calls of a model that make no graph here; the message says why."""
 
 
-def _place(frame: FrameType | None) -> str:
+def place_of(frame: FrameType | None) -> str:
     """The innermost line of a `forward` that is not torch's own, as a stack trace has it: that is what locations of operations are made of, whoever traces."""
     while frame is not None:
         code = frame.f_code
@@ -89,6 +89,9 @@ class Recording(TorchDispatchMode):
             raise NotRecorded("a size is a symbol")
         return value
 
+    def _line(self, frame: FrameType | None) -> str:
+        return place_of(frame)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not isinstance(func, torch._ops.OpOverload):
@@ -107,10 +110,10 @@ class Recording(TorchDispatchMode):
             raise NotRecorded(f"{func} changes what others know already")
         if not any("Tensor" in str(one.type) for one in func._schema.returns) and func._schema.returns:
             return func(*args, **kwargs)  # A number for Python, which types say, or a constant that the model made of numbers: it raises where values would decide.
-        place = _place(sys._getframe(1))
+        place = self._line(sys._getframe(1))
         given = tuple(self._argument(one) for one in args), {name: self._argument(one) for name, one in kwargs.items()}
         result = func(*args, **kwargs)
-        node = self.graph.call_function(func, *given)
+        node = self.graph.create_node("call_function", func, *given, name=self.graph._target_to_str(func.overloadpacket.__name__))  # Named as torch does it.
         node.meta["val"] = result
         node.meta["stack_trace"] = place
         if isinstance(result, torch.Tensor):
@@ -126,6 +129,11 @@ class Recording(TorchDispatchMode):
                 part.meta["stack_trace"] = place
                 self._bind(one, part)
         return result
+
+    def finished(self, results: Sequence[torch.Tensor], model: torch.nn.Module) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
+        """The graph with these results, and the tensors behind the given ones that it takes, by name; the model has its own back."""
+        self.graph.output(tuple(self.node_of(result) for result in results))
+        return torch.fx.GraphModule({}, self.graph), [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
 
 
 class _Watch(torch.overrides.TorchFunctionMode):
@@ -154,14 +162,13 @@ def _typed_state(model: torch.nn.Module, typed: Callable[[torch.Tensor], torch.T
             owner.update(tensors)
 
 
-def recorded(model: torch.nn.Module, given: list[torch.Tensor], apart: Any, is_random: Callable[[Any, Any, Any], bool]) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
-    """The calls of `model(*given)`, without gradients, and the tensors that the graph takes behind `given`: weights, buffers and constants, by name. Raises NotRecorded, or what the model does without values."""
+@contextlib.contextmanager
+def typed_model(model: torch.nn.Module, given: list[torch.Tensor], fake: torch._subclasses.FakeTensorMode, record: Recording) -> Iterator[tuple[list[torch.Tensor], Callable[[torch.Tensor], torch.Tensor]]]:
+    """`given` without values, and what makes any tensor so; they and the model's weights and buffers become the inputs of the recording, and the model believes that it is exported."""
     from torch._export.utils import _compiling_state_context
     from torch._guards import TracingContext, tracing
     from torch.export._trace import _ignore_backend_decomps
 
-    fake = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
-    record = Recording(fake, apart, is_random)
     known: dict[int, torch.Tensor] = {}
 
     def typed(tensor: torch.Tensor) -> torch.Tensor:
@@ -169,15 +176,28 @@ def recorded(model: torch.nn.Module, given: list[torch.Tensor], apart: Any, is_r
             known[id(tensor)] = fake.from_tensor(tensor, static_shapes=True)
         return known[id(tensor)]
 
-    values = [typed(tensor) for tensor in given]
-    for i, (value, real) in enumerate(zip(values, given)):
-        record.input(f"values_{i}", value, real)
-    state = list({id(tensor): (name, tensor) for name, tensor in (*model.named_parameters(), *model.named_buffers())}.values())
-    for name, tensor in state:
+    for i, tensor in enumerate(given):
+        record.input(f"values_{i}", typed(tensor), tensor)
+    for name, tensor in state_of(model):
         record.input(name.replace(".", "_"), typed(tensor), tensor)
     # Functions that libraries compile are run as they are.
-    with torch.compiler.set_stance("force_eager"), torch.no_grad(), _ignore_backend_decomps(), _compiling_state_context(), tracing(TracingContext(fake)), _typed_state(model, typed):
-        with torch._C._AutoDispatchBelowAutograd(), _Watch(), fake, record:
+    with torch.compiler.set_stance("force_eager"), _ignore_backend_decomps(), _compiling_state_context(), tracing(TracingContext(fake)), _typed_state(model, typed), _Watch():
+        yield [typed(tensor) for tensor in given], typed
+
+
+def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Weights and buffers, each once, by name."""
+    found: dict[int, tuple[str, torch.Tensor]] = {}
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        found.setdefault(id(tensor), (name, tensor))
+    return list(found.values())
+
+
+def recorded(model: torch.nn.Module, given: list[torch.Tensor], apart: Any, is_random: Callable[[Any, Any, Any], bool]) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
+    """The calls of `model(*given)`, without gradients, and the tensors that the graph takes behind `given`: weights, buffers and constants, by name. Raises NotRecorded, or what the model does without values."""
+    fake = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
+    record = Recording(fake, apart, is_random)
+    with typed_model(model, given, fake, record) as (values, _):
+        with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), fake, record:
             results = model(*values)
-    record.graph.output(tuple(record.node_of(result) for result in results))
-    return torch.fx.GraphModule({}, record.graph), [*state, *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(record.constants))]
+    return record.finished(results, model)
