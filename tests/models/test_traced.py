@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from cupel.torch.captured import Capture, Graph, NotCaptured, capture
+from cupel.torch.captured import Capture, capture
+from cupel.torch.graphs import Graph, NotCaptured
 from cupel.torch.structure import Flat
 from cupel.torch.traced import traced
 from cupel.worker.model_files import lower

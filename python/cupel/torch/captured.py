@@ -1,4 +1,4 @@
-"""A model as programs of ATen calls: one graph by torch.export where that works, torch.compile's graphs where it does not, and where that gives none
+"""A model as programs of ATen calls: one graph of its recorded calls (recorded.py), or by torch.export, where that works, torch.compile's graphs where it does not, and where that gives none
 either, the calls that torch makes (traced.py).
 
 Each graph comes with the tensors it runs on and what torch makes of them, and so is a workload of its own. What is random in a
@@ -18,16 +18,33 @@ from typing import Any
 import torch
 from torch._functorch.aot_autograd import make_boxed_func
 
-from cupel._native import Module, NativeError, comparator_default
-from cupel.torch.custom_ops import custom_decompositions, library_operator
+from cupel._native import NativeError, comparator_default
+from cupel.torch.custom_ops import custom_decompositions
 from cupel.torch.flexible_attention import flexible_attention_taken_apart
-from cupel.torch.program import Program, make_program
+from cupel.torch.graphs import (
+    NO_COMPUTATION,
+    Graph,
+    NotCaptured,
+    computes,
+    draws,
+    drop_assertions,
+    is_random,
+    keep_results,
+    lift_random,
+    merge_equal_inputs,
+    one_line,
+    refuse_library_operators,
+    refuse_sparse,
+    refuse_symbols,
+    told,
+)
+from cupel.torch.program import make_program
+from cupel.torch.recorded import NotRecorded, recorded
 from cupel.torch.recurrent_layers import dropout_between_layers
 from cupel.torch.sound_kernels import with_sound_kernels
 from cupel.torch.structure import Flat
-from cupel.torch.time_limit import limited
+from cupel.torch.time_limit import TookTooLong, limited
 from cupel.torch.vision_ops import vision_decompositions
-from cupel.zoo_import import text_of
 
 # Graphs a model may fall into, seconds of processor time it may take to find them or to export it, and bytes that may pass between them, before another way is
 # tried. Backward passes, and compilers that are in the middle of a graph, have twice that time.
@@ -36,43 +53,15 @@ MAX_SECONDS = 60
 MAX_BYTES = 2 << 30
 
 
-# Reading a number, views and copies: with nothing else in it a graph computes nothing.
-_NO_COMPUTATION = ("item", "_local_scalar_dense", "is_nonzero", "detach", "alias", "clone", "empty", "lift_fresh", "lift_fresh_copy", "resolve_conj", "resolve_neg", "contiguous", "view", "reshape", "_unsafe_view", "select",
-                   "slice", "unbind", "as_strided", "to", "_to_copy", "copy_", "t", "squeeze", "unsqueeze", "expand", "permute", "getitem", "_has_compatible_shallow_copy_type")
-
-
 # Numbers that come of nothing: nobody misses a test of these.
 _OF_NOTHING = ("zeros", "ones", "full", "eye", "arange", "linspace", "scalar_tensor", "zeros_like", "ones_like", "full_like", "empty_like", "new_zeros", "new_ones", "new_full", "zero_", "fill_")
-
-
-class NotCaptured(Exception):
-    """No graph holds the whole computation; the message says why."""
-
-
-@dataclass
-class Graph:
-    """One graph, the tensors it takes, by position, and what it gives for them."""
-
-    program: Program
-    inputs: list[torch.Tensor]
-    input_names: list[str]
-    expected: list[torch.Tensor]
-    computes: bool = True
-    """Otherwise it only moves what came in, and would pass on any device."""
-    calls: int = 1
-    gives_more: bool = False
-    """Behind the results come new values of inputs that it writes to, of which nothing is expected."""
-
-    def lowered(self, **options: Any) -> Module:
-        """In StableHLO; raises NativeError with what the frontend has to say."""
-        return Module.from_torch(self.program.text, {"inputs": [list(tensor.shape) for tensor in self.inputs]} | options)
 
 
 @dataclass
 class Capture:
     graphs: list[Graph]
     method: str
-    """`export`, `compile` or `trace`."""
+    """`export` (one graph of the whole model, made without values), `compile` or `trace`."""
     refusal: str = ""
     """Why the ways before it did not do, where they did not."""
     breaks: list[str] = field(default_factory=list)
@@ -81,200 +70,7 @@ class Capture:
     """Operators that ran between the graphs, which no device sees, and how often."""
 
 
-def one_line(error: BaseException, limit: int = 600) -> str:
-    text = " ".join(text_of(error).split())
-    return f"{type(error).__name__}: {text[:limit]}" if text else type(error).__name__
-
-
-def told(error: BaseException) -> str:
-    """A refusal of ours in its own words, anything else with its class."""
-    return str(error) if isinstance(error, NotCaptured) else one_line(error)
-
-
-# --- graphs ------------------------------------------------------------------------------------------------------------------------------
-
-
-def _is_random(node: torch.fx.Node) -> bool:
-    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload) or torch.Tag.nondeterministic_seeded not in node.target.tags:
-        return False
-    schema = node.target._schema.arguments
-    given = {argument.name: argument.default_value for argument in schema if argument.has_default_value()}
-    given |= {argument.name: value for argument, value in zip(schema, node.args)} | dict(node.kwargs)
-    # Outside training, or with nothing to drop, these only copy.
-    is_off = any(given.get(name) is False for name in ("train", "training")) or any(given.get(name) == 0 for name in ("p", "dropout_p", "dropout"))
-    return not is_off
-
-
-def does_nothing(operator: str) -> bool:
-    """Whether a call of this operator computes nothing: it reads, views or copies."""
-    return operator in _NO_COMPUTATION or operator.removesuffix("_") in _NO_COMPUTATION
-
-
-def _is_computation(node: torch.fx.Node) -> bool:
-    name = node.target._schema.name.rpartition("::")[2] if isinstance(node.target, torch._ops.OpOverload) else getattr(node.target, "__name__", "")
-    return node.op == "call_function" and name not in _NO_COMPUTATION
-
-
-def _computes(graph: torch.fx.Graph) -> bool:
-    """Whether something is made out of what comes in: numbers that come of nothing (`eye`, and what becomes of it) are no result of a model's."""
-    reached: set[torch.fx.Node] = set()
-    for node in graph.nodes:
-        if node.op == "placeholder" or not reached.isdisjoint(node.all_input_nodes):
-            reached.add(node)
-            if _is_computation(node):
-                return True
-    return False
-
-
-def _needed_for(ends: list[torch.fx.Node]) -> set[torch.fx.Node]:
-    needed, open_ = set(ends), list(ends)
-    while open_:
-        for node in open_.pop().all_input_nodes:
-            if node not in needed:
-                needed.add(node)
-                open_.append(node)
-    return needed
-
-
-class _Drawn(torch.fx.Interpreter):
-    """Runs what random calls of a graph need, and keeps what they drew: the rest, such as all of a backward pass, may take minutes and draws nothing."""
-
-    def __init__(self, module: torch.fx.GraphModule):
-        super().__init__(module, garbage_collect_values=True)
-        self.values: dict[torch.fx.Node, Any] = {}
-        # A call that writes to its arguments may change what a later one sees.
-        self._needed = _needed_for([node for node in module.graph.nodes
-                                    if _is_random(node) or (isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable)])
-
-    @property
-    def writes(self) -> bool:
-        """Whether what it runs may write to its inputs: a call of no operator, or of one that says so."""
-        calls = (node.target for node in self._needed if node.op.startswith("call_") and node.target is not operator.getitem)
-        return any(not isinstance(target, torch._ops.OpOverload) or target._schema.is_mutable for target in calls)
-
-    def run_node(self, n: torch.fx.Node) -> Any:
-        if n.op.startswith("call_") and n not in self._needed:
-            return None
-        result = super().run_node(n)
-        if _is_random(n):
-            self.values[n] = result
-        return result
-
-
-def _replace_dropout(node: torch.fx.Node, mask: torch.fx.Node) -> None:
-    """What is drawn is the mask alone: the values still come from the graph."""
-    graph, (x, probability), like = node.graph, node.args[:2], node.meta["val"][0]
-    with graph.inserting_before(node):
-        kept = graph.call_function(torch.ops.aten._to_copy.default, (mask,), {"dtype": like.dtype})
-        chosen = graph.call_function(torch.ops.aten.mul.Tensor, (x, kept))
-        scaled = graph.call_function(torch.ops.aten.mul.Tensor, (chosen, 0.0 if probability == 1 else 1 / (1 - probability)))
-    for made in (kept, chosen, scaled):
-        made.meta["val"] = like
-    for user in list(node.users):
-        user.replace_all_uses_with(scaled if user.args[1] == 0 else mask)
-        graph.erase_node(user)
-
-
-def lift_random(module: torch.fx.GraphModule, inputs: list[torch.Tensor], rewind: Callable[[], Any]) -> tuple[list[torch.Tensor], list[str]]:
-    """Turns random calls into inputs, after the others; their values as torch drew them, once its generator is rewound."""
-    random = [node for node in module.graph.nodes if _is_random(node)]
-    if not random:
-        return [], []
-    drawn = _Drawn(module)
-    rewind()
-    with torch.no_grad():
-        drawn.run(*([tensor.clone() for tensor in inputs] if drawn.writes else inputs))  # Weights are most of them.
-    graph, tensors, names = module.graph, [], []
-    place = next(node for node in graph.nodes if node.op != "placeholder")
-
-    def lifted(value: torch.Tensor, like: Any) -> torch.fx.Node:
-        with graph.inserting_before(place):
-            node = graph.placeholder(f"drawn_{len(tensors)}")
-        node.meta["val"] = like
-        tensors.append(value)
-        names.append(node.name)
-        return node
-
-    for node in random:
-        value, like = drawn.values[node], node.meta["val"]
-        if isinstance(value, torch.Tensor):
-            node.replace_all_uses_with(lifted(value, like))
-        elif node.target is torch.ops.aten.native_dropout.default:
-            _replace_dropout(node, lifted(value[1], like[1]))
-        else:
-            for user in list(node.users):
-                if user.target is not operator.getitem:
-                    raise NotCaptured(f"{node.target} gives several tensors that {user.target} takes as one")
-                user.replace_all_uses_with(lifted(value[user.args[1]], user.meta["val"]))
-                graph.erase_node(user)
-        graph.erase_node(node)
-    module.recompile()
-    return tensors, names
-
-
-def merge_equal_inputs(graph: torch.fx.Graph, inputs: list[torch.Tensor], names: list[str], arguments: int) -> None:
-    """Tied weights are one input, and weights that nothing reads are none; the model's arguments stay as they are."""
-    nodes = [node for node in graph.nodes if node.op == "placeholder"]
-    first: dict[tuple[Any, ...], torch.fx.Node] = {}
-    for node, tensor in list(zip(nodes, inputs, strict=True))[arguments:]:
-        if tensor.numel():
-            same = first.setdefault((tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()), node)
-            if same is not node:
-                node.replace_all_uses_with(same)
-    dropped = {i for i, node in enumerate(nodes) if i >= arguments and not node.users}
-    for i in dropped:
-        graph.erase_node(nodes[i])
-    for column in (inputs, names):
-        column[:] = [value for i, value in enumerate(column) if i not in dropped]
-
-
-_ASSERTIONS = ("aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata", "aten::sym_constrain_range", "aten::sym_constrain_range_for_size",
-               "aten::_functional_assert_async", "aten::_functional_sym_constrain_range")
-
-
-def drop_assertions(graph: torch.fx.Graph) -> None:
-    """On these very inputs they held; what only they need goes too."""
-    for node in reversed(list(graph.nodes)):
-        if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.name in _ASSERTIONS and not node.users:
-            graph.erase_node(node)
-    graph.eliminate_dead_code()
-
-
-def keep_results(module: torch.fx.GraphModule, kept: Sequence[int]) -> None:
-    """Leaves only these results, in this order, and nothing that none of them needs."""
-    output = next(node for node in module.graph.nodes if node.op == "output")
-    output.args = (tuple(output.args[0][i] for i in kept),)
-    module.graph.eliminate_dead_code()
-    module.recompile()
-
-
 # --- torch.export ------------------------------------------------------------------------------------------------------------------------
-
-
-def refuse_symbols(graph: torch.fx.Graph) -> None:
-    """All inputs are given, so a size that is still a symbol depends on data: no device compiles that, but graphs around it can be."""
-    for node in graph.nodes:
-        values = node.meta.get("val")
-        values = values if isinstance(values, (list, tuple)) else (values,)
-        sizes = [size for value in values for size in (value.shape if isinstance(value, torch.Tensor) else (value,))]
-        if any(isinstance(size, (torch.SymInt, torch.SymBool, torch.SymFloat)) for size in sizes):
-            place = str(node.meta.get("stack_trace", "")).strip().splitlines()
-            raise NotCaptured(f"a size that {node.target} gives depends on data" + (f" ({place[-2].strip()})" if len(place) > 1 else ""))
-
-
-def refuse_sparse(graph: torch.fx.Graph) -> None:
-    """Tensors that are not dense have no place in a program; whoever traces the model's calls leaves them to torch."""
-    for node in graph.nodes:
-        values = node.meta.get("val")
-        for value in values if isinstance(values, (list, tuple)) else (values,):
-            if isinstance(value, torch.Tensor) and value.layout is not torch.strided:
-                raise NotCaptured(f"{node.target} gives a tensor of layout {str(value.layout).removeprefix('torch.')}: programs hold dense ones only")
-
-
-def refuse_library_operators(graph: torch.fx.Graph) -> None:
-    """Operators of torch's libraries that nothing took apart; whoever traces the model's calls leaves them to torch."""
-    if name := library_operator(graph):
-        raise NotCaptured(f"{name} is an operator of a library, which no program can say")
 
 
 @contextlib.contextmanager
@@ -291,7 +87,7 @@ def _takes_as_exported(graph: torch.fx.Graph) -> bool:
     for node in graph.nodes:
         if node.op != "call_function" or node.target is operator.getitem:
             continue
-        if not isinstance(node.target, torch._ops.OpOverload) or node.target in apart or _is_random(node):
+        if not isinstance(node.target, torch._ops.OpOverload) or node.target in apart or is_random(node):
             return False  # Of calls that draw, what is drawn is told apart from what is computed only once they are taken apart.
     return True
 
@@ -312,6 +108,26 @@ def _copied(program: torch.export.ExportedProgram) -> torch.fx.GraphModule:
 def exported(flat: Flat, expected: list[torch.Tensor], seed: int, is_checked: bool = False) -> Graph:
     """The whole model as one graph; raises where there is none, or `is_checked` and torch gets another result from it than from the model.
 
+    Its calls are recorded (recorded.py); torch.export is asked where they are refused, or in doubt (docs/decisions/0133).
+    """
+    why = "its graph is compared with the model"
+    if not is_checked:
+        try:
+            return _recorded(flat, expected, seed)
+        except TookTooLong:
+            raise
+        except Exception as error:
+            why = told(error)
+        finally:
+            flat.begin()
+    graph = _exported(flat, expected, seed, is_checked)
+    graph.not_recorded = why
+    return graph
+
+
+def _exported(flat: Flat, expected: list[torch.Tensor], seed: int, is_checked: bool) -> Graph:
+    """The same by torch.export.
+
     Taking apart is a second trace, which takes longer than the first: where the frontend reads what the first gave, and nothing in it writes to the model's
     arguments or weights, there is none (docs/decisions/0117).
     """
@@ -330,6 +146,14 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int, is_checked: bo
                     return graph
         program = program.run_decompositions(library_decompositions())
     return _whole(flat, program, program.graph_module, expected, seed)
+
+
+def _recorded(flat: Flat, expected: list[torch.Tensor], seed: int) -> Graph:
+    module, state = recorded(flat, [tensor for _, tensor in flat.inputs], library_decompositions(), draws)
+    graph = _finished(module, flat.inputs, state, list(range(len(expected))), expected, seed)
+    if graph.lowered().results != len(expected):
+        raise NotRecorded("it writes to its arguments or weights")
+    return graph
 
 
 def _whole(flat: Flat, program: torch.export.ExportedProgram, module: torch.fx.GraphModule, expected: list[torch.Tensor], seed: int) -> Graph:
@@ -356,10 +180,14 @@ def _whole(flat: Flat, program: torch.export.ExportedProgram, module: torch.fx.G
             place.prepend(node)
         elif is_user:
             place = place.next
-    names, inputs = (list(column) for column in zip(*(arguments + weights), strict=True)) if arguments or weights else ([], [])
-    names = [name.removeprefix("model.") if i >= len(arguments) else name for i, name in enumerate(names)]
-    inputs = [tensor.detach() for tensor in inputs]
     kept = [i for i, spec in enumerate(program.graph_signature.output_specs) if spec.kind == OutputKind.USER_OUTPUT]
+    return _finished(module, arguments, weights, kept, expected, seed)
+
+
+def _finished(module: torch.fx.GraphModule, arguments: list[tuple[str, torch.Tensor]], weights: list[tuple[str, torch.Tensor]], kept: list[int], expected: list[torch.Tensor], seed: int) -> Graph:
+    """A graph that takes the model's arguments and then its weights, of whose results some are the model's."""
+    names = [name for name, _ in arguments] + [name.removeprefix("model.") for name, _ in weights]
+    inputs = [tensor.detach() for _, tensor in arguments + weights]
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
@@ -422,7 +250,7 @@ class _Recorder:
             made = make_program(copy)
             constants = [constant.detach() for constant in made.constants]
             self.graphs[index] = Graph(made, inputs + drawn + constants, names + drawn_names + [f"constant_{i}" for i in range(len(constants))], expected,
-                                       _computes(copy.graph))
+                                       computes(copy.graph))
             return results
 
         return make_boxed_func(call)
@@ -459,7 +287,7 @@ def _operators_outside(events: Any) -> dict[str, int]:
     found: dict[str, int] = {}
     for event in events:
         name, parent = _operator_of(event.name), event.cpu_parent
-        if not name or name in _NO_COMPUTATION:
+        if not name or name in NO_COMPUTATION:
             continue
         while parent is not None and parent.name != _GRAPH and not _operator_of(parent.name):
             parent = parent.cpu_parent

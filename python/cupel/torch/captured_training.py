@@ -1,6 +1,6 @@
 """Forward and backward of a model: the gradient of each parameter for a gradient of the output, and that output.
 
-One graph by torch.export where that works; torch.compile's graphs, forward and backward ones, where it does not; else the calls that torch makes.
+One graph of their recorded calls (recorded_training.py), or by torch.export, where that works; torch.compile's graphs, forward and backward ones, where it does not; else the calls that torch makes.
 What is random in training (dropout) is an input that holds what torch drew, as everywhere (captured.py).
 """
 
@@ -13,14 +13,12 @@ from typing import Any
 import torch
 
 from cupel.torch import captured
-from cupel.torch.captured import (
-    Capture,
+from cupel.torch.captured import Capture, compiled_graphs, decompositions, first_difference, with_least_outside, without_exporters_warnings
+from cupel.torch.graphs import (
     Graph,
     NotCaptured,
-    compiled_graphs,
-    decompositions,
+    draws,
     drop_assertions,
-    first_difference,
     keep_results,
     lift_random,
     merge_equal_inputs,
@@ -28,13 +26,13 @@ from cupel.torch.captured import (
     refuse_sparse,
     refuse_symbols,
     told,
-    with_least_outside,
-    without_exporters_warnings,
 )
 from cupel.torch.program import make_program
+from cupel.torch.recorded import NotRecorded
+from cupel.torch.recorded_training import recorded_step
 from cupel.torch.recurrent_layers import dropout_between_layers
 from cupel.torch.structure import Flat
-from cupel.torch.time_limit import limited
+from cupel.torch.time_limit import TookTooLong, limited
 from cupel.torch.traced import traced
 
 
@@ -214,11 +212,45 @@ def _check(flat: Flat, exported: torch.nn.Module, expected: torch.Tensor, seed: 
 
 def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool = False) -> Graph:
     """Forward and backward as one graph; raises where there is none, or `is_checked` and torch gets another output from it than from the model."""
+    why = "its graph is compared with the model"
+    if not is_checked:
+        try:
+            return _recorded(flat, gradient, names, expected, seed, judged)
+        except TookTooLong:
+            raise
+        except Exception as error:
+            why = told(error)
+        finally:
+            flat.begin()
+    graph = _exported(flat, gradient, names, expected, seed, judged, is_checked)
+    graph.not_recorded = why
+    return graph
+
+
+@contextlib.contextmanager
+def _as_single_calls() -> Iterator[None]:
+    """Nothing is computed here. Without oneDNN an LSTM is single calls: its own has a gradient that no program can say."""
+    with torch.enable_grad(), torch.backends.mkldnn.flags(enabled=False), dropout_between_layers():
+        yield
+
+
+def _recorded(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> Graph:
+    with _as_single_calls():
+        module, state, missing = recorded_step(flat, [tensor for _, tensor in flat.inputs], gradient, names, dict(flat.model.named_parameters()), judged, decompositions(), draws)
+    _none_grads(set(names) - set(missing), set(names))
+    taken = [*flat.inputs, ("output gradient", gradient), *((name.removeprefix("model."), tensor) for name, tensor in state)]
+    graph = _finished(module, [tensor.detach() for _, tensor in taken], [name for name, _ in taken], list(range(len(expected))), expected, seed)
+    if graph.lowered().results != len(expected):
+        raise NotRecorded("it writes to its arguments or weights")
+    return graph
+
+
+def _exported(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool) -> Graph:
+    """The same by torch.export and AOTAutograd."""
     from torch._functorch.aot_autograd import aot_export_module
 
     given = flat.inputs
-    # Nothing is computed here. Without oneDNN an LSTM is single calls: its own has a gradient that no program can say.
-    with torch.enable_grad(), torch.backends.mkldnn.flags(enabled=False), dropout_between_layers():
+    with _as_single_calls():
         with without_exporters_warnings():
             exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
         if is_checked:
@@ -247,12 +279,17 @@ def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[t
         name, value = (target.removeprefix(_PREFIX), state[target]) if target else next(users)
         inputs.append(value.detach())
         input_names.append(name)
+    return _finished(module, inputs, input_names, [*(place[name] for name in names), output], expected, seed)
+
+
+def _finished(module: torch.fx.GraphModule, inputs: list[torch.Tensor], input_names: list[str], kept: list[int], expected: list[torch.Tensor], seed: int) -> Graph:
+    """A graph that takes these inputs, of whose results some are expected."""
     drop_assertions(module.graph)
     refuse_symbols(module.graph)
     refuse_sparse(module.graph)
     refuse_library_operators(module.graph)
     drawn, drawn_names = lift_random(module, inputs, lambda: torch.manual_seed(seed))
-    keep_results(module, [*(place[name] for name in names), output])
+    keep_results(module, kept)
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)
     made: Any = make_program(module)
     constants = [constant.detach() for constant in made.constants]

@@ -16,9 +16,10 @@ from typing import Any
 import torch
 
 from cupel.torch import program as programs
-from cupel.torch.captured import Capture, Graph, NotCaptured, does_nothing, first_difference
+from cupel.torch.captured import Capture, first_difference
 from cupel.torch.custom_ops import python_kernel
 from cupel.torch.dynamic_quantization import DynamicLinear
+from cupel.torch.graphs import Graph, NotCaptured, does_nothing
 from cupel.torch.recurrent_layers import plain_lstm
 from cupel.torch.sound_kernels import sound_call
 from cupel.torch.structure import Flat

@@ -348,7 +348,8 @@ class ModelTest:
             with self.steps.step("capture", "internal", "the golden result cannot be remembered"):
                 memory.keep(golden, captured)
         told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
-        for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside)):
+        for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside),
+                            ("not_recorded", captured.graphs[0].not_recorded if captured.method == "export" else "")):
             if value:
                 told[name] = value
         for index, graph in enumerate(captured.graphs):
@@ -360,7 +361,8 @@ class ModelTest:
 
     def _run_and_capture(self, loader: Any, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         """The golden result, and then the model's graphs."""
-        from cupel.torch.captured import NotCaptured, capture
+        from cupel.torch.captured import capture
+        from cupel.torch.graphs import NotCaptured
         from cupel.worker.model_golden import golden_inference, golden_training
 
         make = golden_training if self.request.run_mode == "training" else golden_inference
@@ -448,7 +450,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"), "training output": facts.get("training_output"),
+             "export refused": capture.get("export_refusal"), "torch.export asked": capture.get("not_recorded"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"), "training output": facts.get("training_output"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
              "memory": _memory_note(facts), "seconds of steps": _seconds_note(answer["seconds"]), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
              "not heeded": not_heeded(body)}

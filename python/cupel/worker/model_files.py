@@ -14,7 +14,7 @@ import torch
 
 from cupel import __version__
 from cupel._native import Module
-from cupel.torch.captured import Graph
+from cupel.torch.graphs import Graph
 from cupel.torch.shardings import Mesh, Spec, pieces
 from cupel.torch.tensor_file import write_positions, write_tensors
 

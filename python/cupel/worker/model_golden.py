@@ -12,8 +12,9 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, Graph, capture, exported
+from cupel.torch.captured import Capture, capture, exported
 from cupel.torch.captured_training import capture_training, joint
+from cupel.torch.graphs import Graph
 from cupel.torch.model_state import ModelState, WeightsWritten, settled
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, replaced, results_of

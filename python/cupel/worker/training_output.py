@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import one_line
+from cupel.torch.graphs import one_line
 from cupel.torch.structure import results_of
 from cupel.worker.loaders import LoaderError
 

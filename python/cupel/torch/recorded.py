@@ -1,0 +1,203 @@
+"""A model as one graph of the calls it makes, recorded while it runs with tensors that have types and no values.
+
+torch.export sees the same calls, and notes around each what nobody here reads: proxies, modules, whole stack traces, guards, copies of every value's type.
+That is nine tenths of its time. This notes the call, its types and the line of the model it stands in. Whatever it does not take (sizes or decisions that depend on values, operators that
+take functions, writes that nobody could follow) it refuses, and torch.export is asked as before: a refusal costs what was recorded until then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+_DETACH, _DROPOUT = torch.ops.aten.detach_.default, torch.ops.aten.dropout.default
+_OF_TORCH = "site-packages/torch/"
+
+
+class NotRecorded(Exception):
+    """The calls of a model that make no graph here; the message says why."""
+
+
+def place_of(frame: FrameType | None) -> str:
+    """The innermost line of a `forward` that is not torch's own, as a stack trace has it: that is what locations of operations are made of, whoever traces."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "forward" and _OF_TORCH not in code.co_filename and code.co_filename != "<string>":
+            return f'File "{code.co_filename}", line {frame.f_lineno}, in forward'
+        frame = frame.f_back
+    return ""
+
+
+def _is_written_over(func: Any, is_random: bool) -> bool:
+    """Whether a call changes more than elements: the type of a tensor that others know already, or what is drawn into one that has views."""
+    return torch.Tag.inplace_view in func.tags or (is_random and func._schema.is_mutable)
+
+
+class Recording(TorchDispatchMode):
+    """The calls made while it is entered, above a FakeTensorMode that says what they give."""
+
+    def __init__(self, fake: torch._subclasses.FakeTensorMode, apart: Any, is_random: Callable[[Any, Any, Any], bool]):
+        super().__init__()
+        self.graph = torch.fx.Graph()
+        self.constants: list[torch.Tensor] = []
+        """Tensors that were there before and are nobody's weights; they follow the other inputs."""
+        self._fake, self._apart, self._is_random = fake, apart, is_random
+        self._nodes: dict[int, torch.fx.Node] = {}
+        self._kept: list[Any] = []  # Nodes go by identity: nothing may die meanwhile.
+        self._last_input: torch.fx.Node | None = None
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # Nothing here is ever compiled by torch, and saying so to torch costs it two seconds of imports.
+
+    def input(self, name: str, tensor: torch.Tensor, real: torch.Tensor) -> torch.fx.Node:
+        """The next input of the graph is this tensor, of types alone, and so is the one that has values: layers keep lists of their weights."""
+        with self.graph.inserting_after(self._last_input) if self._last_input else contextlib.nullcontext():
+            node = self.graph.placeholder(name)
+        node.meta["val"] = tensor
+        self._last_input = node
+        self._bind(tensor, node)
+        self._bind(real, node)
+        return node
+
+    def _bind(self, tensor: torch.Tensor, node: torch.fx.Node) -> None:
+        self._nodes[id(tensor)] = node
+        self._kept.append(tensor)
+
+    def node_of(self, tensor: torch.Tensor) -> torch.fx.Node:
+        node = self._nodes.get(id(tensor))
+        if node is None:
+            if isinstance(tensor, torch._subclasses.FakeTensor):
+                raise NotRecorded("a tensor without values came from elsewhere")
+            self.constants.append(tensor)
+            node = self.input(f"lifted_tensor_{len(self.constants) - 1}", self._fake.from_tensor(tensor, static_shapes=True), tensor)
+        return node
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.node_of(value)
+        if isinstance(value, (list, tuple)):
+            return [self._argument(one) for one in value]
+        if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            raise NotRecorded("a size is a symbol")
+        return value
+
+    def _line(self, frame: FrameType | None) -> str:
+        return place_of(frame)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if not isinstance(func, torch._ops.OpOverload):
+            raise NotRecorded(f"{func} takes functions")
+        if func in self._apart:
+            raise NotRecorded(f"{func} is to be taken apart")
+        if func is _DETACH:
+            return func(*args, **kwargs)  # There is nothing here that it would lead back to.
+        if is_random := self._is_random(func, args, kwargs):
+            if func is _DROPOUT:
+                with self:  # What is drawn is a call of its own there, and the rest is computed.
+                    return func.decompose(*args, **kwargs)
+            if torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"):
+                raise NotRecorded(f"{func} draws, and is to be taken apart")
+        if _is_written_over(func, is_random):
+            raise NotRecorded(f"{func} changes what others know already")
+        if not any("Tensor" in str(one.type) for one in func._schema.returns) and func._schema.returns:
+            return func(*args, **kwargs)  # A number for Python, which types say, or a constant that the model made of numbers: it raises where values would decide.
+        place = self._line(sys._getframe(1))
+        given = tuple(self._argument(one) for one in args), {name: self._argument(one) for name, one in kwargs.items()}
+        result = func(*args, **kwargs)
+        node = self.graph.create_node("call_function", func, *given, name=self.graph._target_to_str(func.overloadpacket.__name__))  # Named as torch does it.
+        node.meta["val"] = result
+        node.meta["stack_trace"] = place
+        if isinstance(result, torch.Tensor):
+            self._bind(result, node)
+        elif isinstance(result, (list, tuple)):
+            for i, one in enumerate(result):
+                if not isinstance(one, torch.Tensor):
+                    if one is None:
+                        continue
+                    raise NotRecorded(f"{func} gives a {type(one).__name__} among tensors")
+                part = self.graph.call_function(operator.getitem, (node, i))
+                part.meta["val"] = one
+                part.meta["stack_trace"] = place
+                self._bind(one, part)
+        return result
+
+    def finished(self, results: Sequence[torch.Tensor], model: torch.nn.Module) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
+        """The graph with these results, and the tensors behind the given ones that it takes, by name; the model has its own back."""
+        self.graph.output(tuple(self.node_of(result) for result in results))
+        return torch.fx.GraphModule({}, self.graph), [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
+
+
+class _Watch(torch.overrides.TorchFunctionMode):
+    """What gives a tensor another memory is no call that anybody records."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func == _SET_DATA:  # Which is another object each time.
+            raise NotRecorded("the model sets a tensor's data")
+        return func(*args, **(kwargs or {}))
+
+
+_SET_DATA = torch.Tensor.data.__set__
+
+
+@contextlib.contextmanager
+def _typed_state(model: torch.nn.Module, typed: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Its weights and buffers are of types alone meanwhile."""
+    kept = [(owner, dict(owner)) for module in model.modules() for owner in (module._parameters, module._buffers)]
+    try:
+        for owner, tensors in kept:
+            owner.update((name, typed(tensor)) for name, tensor in tensors.items() if tensor is not None)
+        yield
+    finally:
+        for owner, tensors in kept:
+            owner.clear()
+            owner.update(tensors)
+
+
+@contextlib.contextmanager
+def typed_model(model: torch.nn.Module, given: list[torch.Tensor], fake: torch._subclasses.FakeTensorMode, record: Recording) -> Iterator[tuple[list[torch.Tensor], Callable[[torch.Tensor], torch.Tensor]]]:
+    """`given` without values, and what makes any tensor so; they and the model's weights and buffers become the inputs of the recording, and the model believes that it is exported."""
+    from torch._export.utils import _compiling_state_context
+    from torch._guards import TracingContext, tracing
+    from torch.export._trace import _ignore_backend_decomps
+
+    known: dict[int, torch.Tensor] = {}
+
+    def typed(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) not in known:
+            known[id(tensor)] = fake.from_tensor(tensor, static_shapes=True)
+        return known[id(tensor)]
+
+    for i, tensor in enumerate(given):
+        record.input(f"values_{i}", typed(tensor), tensor)
+    for name, tensor in state_of(model):
+        record.input(name.replace(".", "_"), typed(tensor), tensor)
+    # Functions that libraries compile are run as they are.
+    with torch.compiler.set_stance("force_eager"), _ignore_backend_decomps(), _compiling_state_context(), tracing(TracingContext(fake)), _typed_state(model, typed), _Watch():
+        yield [typed(tensor) for tensor in given], typed
+
+
+def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Weights and buffers, each once, by name."""
+    found: dict[int, tuple[str, torch.Tensor]] = {}
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        found.setdefault(id(tensor), (name, tensor))
+    return list(found.values())
+
+
+def recorded(model: torch.nn.Module, given: list[torch.Tensor], apart: Any, is_random: Callable[[Any, Any, Any], bool]) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
+    """The calls of `model(*given)`, without gradients, and the tensors that the graph takes behind `given`: weights, buffers and constants, by name. Raises NotRecorded, or what the model does without values."""
+    fake = torch._subclasses.FakeTensorMode(allow_non_fake_inputs=True)
+    record = Recording(fake, apart, is_random)
+    with typed_model(model, given, fake, record) as (values, _):
+        with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), fake, record:
+            results = model(*values)
+    return record.finished(results, model)
