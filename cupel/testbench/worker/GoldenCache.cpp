@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include "cupel/support/Sha256.h"
+#include "cupel/support/ThreadPool.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/MappedPages.h"
 
@@ -159,14 +160,25 @@ std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) c
                           prepared.isComplete));
   hash.update(known.program);
   decltype(known.inputs) inputs;
-  for (const std::vector<Tensor> &list : prepared.workload.inputs) {
-    hash.update(fmt::format("\n{} inputs\n", list.size()));
+  std::vector<size_t> unknown;
+  for (const std::vector<Tensor> &list : prepared.workload.inputs)
     for (const Tensor &input : list) {
       auto before = std::ranges::find_if(
           known.inputs, [&](const auto &entry) { return isSame(entry.first, input); });
-      inputs.emplace_back(input, before != known.inputs.end() ? before->second : hashOf(input));
-      hash.update(inputs.back().second);
+      if (before == known.inputs.end())
+        unknown.push_back(inputs.size());
+      inputs.emplace_back(input, before == known.inputs.end() ? "" : before->second);
     }
+  // Weights are most of it, and a hash is made by one thread.
+  runPieces(int64_t(unknown.size()), coreCount(), [&](int64_t i) {
+    auto &[input, text] = inputs[unknown[size_t(i)]];
+    text = hashOf(input);
+  });
+  size_t next = 0;
+  for (const std::vector<Tensor> &list : prepared.workload.inputs) {
+    hash.update(fmt::format("\n{} inputs\n", list.size()));
+    for (size_t i = 0; i < list.size(); ++i)
+      hash.update(inputs[next++].second);
   }
   known.inputs = std::move(inputs);
   return hash.finish();
