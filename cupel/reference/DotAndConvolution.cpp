@@ -131,7 +131,10 @@ Result<Tensor> dotGeneral(const Tensor &lhs, const Tensor &rhs, const DotDimensi
     Result<Tensor> wide = dotGeneral(*left, *right, dims, kWideForRare, accumulate);
     return wide ? tensor::convert(*wide, resultType) : wide;
   }
-  Result<Tensor> result = Tensor::zeros(resultType, *shape);
+  // Sums of nothing are zeros; all others are written.
+  Result<Tensor> result = lhs.size() == 0 || rhs.size() == 0
+                              ? Tensor::zeros(resultType, *shape)
+                              : Tensor::uninitialized(resultType, *shape);
   if (!result || result->size() == 0)
     return result;
   Result<Tensor> left = lhs.dtype() == resultType ? lhs : tensor::convert(lhs, resultType);
@@ -402,8 +405,10 @@ Result<Tensor> convolution(const Tensor &lhs, const Tensor &rhs, const Convoluti
   Result<Shape> shape = outputShape(lhs.shape(), rhs.shape(), dims, window, *spatial);
   if (!shape)
     return shape.error();
-  Result<Tensor> result = Tensor::zeros(resultType, *shape);
-  if (!result || result->size() == 0 || lhs.size() == 0 || rhs.size() == 0)
+  const bool isOfNothing = lhs.size() == 0 || rhs.size() == 0;
+  Result<Tensor> result = isOfNothing ? Tensor::zeros(resultType, *shape)
+                                      : Tensor::uninitialized(resultType, *shape);
+  if (!result || result->size() == 0 || isOfNothing)
     return result;
   Result<Tensor> left = lhs.dtype() == resultType ? lhs : tensor::convert(lhs, resultType);
   if (!left)

@@ -146,6 +146,31 @@ TEST(DotGeneral, EqualsThePlainLoopsBitForBit) {
   }
 }
 
+// What threads share of a product of this depth does not fit in their memory at once.
+TEST(DotGeneral, EqualsThePlainLoopsWhereOneSideIsPackedInParts) {
+  constexpr int kDepth = 65537;
+  for (auto [m, n] : {std::array{70, 75}, {75, 70}}) {
+    Tensor lhs = randomFloats({m, kDepth}, m), rhs = randomFloats({n, kDepth}, n);
+    const float *a = lhs.dataAs<float>(), *b = rhs.dataAs<float>();
+    DotDimensions dims{{}, {}, {1}, {1}};
+    auto native = valuesOf<DType::F32>(dotGeneral(lhs, rhs, dims, DType::F32, Accumulate::Native));
+    auto wide = valuesOf<DType::F32>(dotGeneral(lhs, rhs, dims, DType::F32, Accumulate::Wide));
+    ASSERT_EQ(native.size(), size_t(m * n));
+    for (int i = 0; i < m; i += 23)
+      for (int j = 0; j < n; j += 23) {
+        volatile float sum = 0;
+        long double exact = 0;
+        for (int l = 0; l < kDepth; ++l) {
+          volatile float product = a[i * kDepth + l] * b[j * kDepth + l];
+          sum = sum + product;
+          exact += static_cast<long double>(a[i * kDepth + l]) * b[j * kDepth + l];
+        }
+        EXPECT_EQ(native[i * n + j], sum) << m << " " << i << " " << j;
+        EXPECT_EQ(wide[i * n + j], static_cast<float>(exact)) << m << " " << i << " " << j;
+      }
+  }
+}
+
 /// The convolution of the specification, written as loops, in f64 or step by step in f32.
 template <typename Sum>
 std::vector<Sum> plainConvolution(const Tensor &lhs, const Tensor &rhs,

@@ -140,6 +140,34 @@ inline std::vector<Runs> runsOfParts(std::span<const int64_t> offsets, int64_t l
 
 inline int64_t roundUp(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
+/// How many lines packAlong reads before it writes: `line` has room for so many.
+constexpr int64_t kLinesTogether = 4;
+
+/// Writes lines of `length`, one behind another, as columns of a panel of `width`: vectors of four
+/// elements of each, turned.
+template <typename T> void turnLines(const T *lines, int64_t length, int64_t width, T *target) {
+  static_assert(kLinesTogether == 4);
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  int64_t k = 0;
+  for (; k + 4 <= length; k += 4) {
+    Four a, b, c, d;
+    std::memcpy(&a, lines + k, sizeof a);
+    std::memcpy(&b, lines + length + k, sizeof b);
+    std::memcpy(&c, lines + 2 * length + k, sizeof c);
+    std::memcpy(&d, lines + 3 * length + k, sizeof d);
+    const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), abBehind = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const Four cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), cdBehind = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    const Four turned[] = {__builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+                           __builtin_shufflevector(abBehind, cdBehind, 0, 1, 4, 5),
+                           __builtin_shufflevector(abBehind, cdBehind, 2, 3, 6, 7)};
+    for (int i = 0; i < 4; ++i)
+      std::memcpy(target + (k + i) * width, &turned[i], sizeof(Four));
+  }
+  for (; k < length; ++k)
+    for (int i = 0; i < 4; ++i)
+      target[k * width + i] = lines[i * length + k];
+}
+
 /// Packs `rows` x `depth` elements as panels of `width` rows, depth-major within a panel; rows that
 /// do not exist are zero.
 template <typename T>
@@ -148,8 +176,16 @@ void packAlong(const Access<T> &access, const std::byte *base, std::span<const i
   auto height = static_cast<int64_t>(rows.size()), length = static_cast<int64_t>(depth.size());
   const Runs along(depth, access.bytes);
   for (int64_t first = 0; first < height; first += width) {
-    for (int64_t i = 0; i < width; ++i) {
+    for (int64_t i = 0; i < width;) {
       T *column = target + i;
+      if constexpr (sizeof(T) == 4)
+        if (i + kLinesTogether <= width && first + i + kLinesTogether <= height) {
+          for (int64_t l = 0; l < kLinesTogether; ++l)
+            access.read(along, line + l * length, base + rows[first + i + l]);
+          turnLines(line, length, width, column);
+          i += kLinesTogether;
+          continue;
+        }
       if (first + i < height) {
         access.read(along, line, base + rows[first + i]);
         for (int64_t k = 0; k < length; ++k)
@@ -158,6 +194,7 @@ void packAlong(const Access<T> &access, const std::byte *base, std::span<const i
         for (int64_t k = 0; k < length; ++k)
           column[k * width] = T{};
       }
+      ++i;
     }
     target += length * width;
   }
@@ -186,7 +223,8 @@ void packAcross(const Access<T> &access, const std::byte *base, std::span<const 
   }
 }
 
-/// Packs one side of a product into panels, walking memory in its closer order.
+/// Packs one side of a product into panels, walking memory in its closer order. `line` has room for
+/// whole panels' width of lines, and for kLinesTogether times the depth.
 template <typename T>
 void packPanels(const Access<T> &access, const std::byte *base, std::span<const int64_t> across,
                 std::span<const int64_t> depth, int width, T *target, T *line) {

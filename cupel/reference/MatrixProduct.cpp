@@ -6,6 +6,7 @@
 #include "cupel/reference/MatrixTiles.h"
 #include "cupel/reference/Parallel.h"
 #include "cupel/tensor/Float.h"
+#include "cupel/tensor/KeptBlocks.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,6 +14,7 @@
 #include <complex>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #pragma clang fp contract(off)
@@ -23,8 +25,11 @@ namespace {
 using tensor::DType;
 using tensor::Storage;
 
-// Blocks: a panel of B (depth x tile columns) stays in the first cache, a block of A in the second.
-constexpr int64_t kDepth = 256, kColumns = 512, kRows = 960, kInnerRows = 120;
+// Blocks: a panel of B (depth x tile columns) stays in the first cache, what a thread has of A or B in
+// the second.
+constexpr int64_t kDepth = 256, kLongStripe = 512, kInnerRows = 120;
+/// Sums that a thread has on their way, and bytes of the side that all threads share.
+constexpr int64_t kSums = int64_t{1} << 18, kSharedBytes = int64_t{16} << 20;
 
 /// Stores sums as they are; all other ways to store have this form too. Sums of row i and of
 /// `columns`, which begin with the j-th.
@@ -36,61 +41,133 @@ template <typename T> struct StoreSums {
   }
 };
 
+/// Memory of this thread, which it has until it ends: stripes are many, and what the allocator takes
+/// back the system clears again. What is in it does not matter.
+template <typename T, int which> T *scratchOf(int64_t count) {
+  thread_local std::vector<T> memory;
+  if (static_cast<int64_t>(memory.size()) < count)
+    memory.resize(static_cast<size_t>(count));
+  return memory.data();
+}
+
+/// One side of a product, rows of A or columns of B: where its lines and their elements lie, and how
+/// many lines a panel has.
+struct Side {
+  const std::byte *base;
+  std::span<const int64_t> lines, depth;
+  int width;
+  auto count() const { return static_cast<int64_t>(lines.size()); }
+};
+
+/// The longer side of C is cut into stripes, of which a thread computes one from its first product to
+/// its last store, waiting for nobody. The shorter side is packed before, once for all of them: as a
+/// whole, or in parts where it is too large.
+template <typename T, typename Store> class BlockedProduct {
+public:
+  BlockedProduct(const Access<T> &access, const MatrixTile<T> &tile, const IndexedMatrix &a,
+                 const IndexedMatrix &b, const MutableIndexedMatrix &c, const Store &store)
+      : access(access), tile(tile), targets(c), store(store),
+        rows{a.base, a.rows, a.columns, tile.rows}, columns{b.base, b.columns, b.rows, tile.columns},
+        depth(static_cast<int64_t>(a.columns.size())), isAcross(columns.count() >= rows.count()),
+        cut(isAcross ? columns : rows), whole(isAcross ? rows : columns) {}
+
+  void multiply() {
+    const int64_t lineBytes = std::max<int64_t>(depth, 1) * int64_t{sizeof(T)};
+    // Several stripes also where there are few lines, for several threads; each reads all that is shared.
+    constexpr int64_t kStripes = 16, kLeastLines = 48;
+    const int64_t least = (kLeastLines + cut.width - 1) / cut.width;
+    // Of columns no more than kLongStripe are stored at a time, whichever side they are.
+    const int64_t most = isAcross ? kSums / (least * cut.width) : kLongStripe;
+    const int64_t part = std::clamp<int64_t>(kSharedBytes / lineBytes, 1, most) / whole.width * whole.width;
+    const int64_t shared = std::min(std::max<int64_t>(part, whole.width), roundUp(whole.count(), whole.width));
+    const int64_t longest = std::min(kLongStripe, kSums / shared) / cut.width;
+    const int64_t panels =
+        std::clamp<int64_t>(cut.count() / (kStripes * cut.width), least, std::max(longest, least));
+    const int64_t stripe = panels * cut.width;
+    std::shared_ptr<const void> memory =
+        tensor::takeBlock(static_cast<size_t>(std::max<int64_t>(shared * lineBytes, 1)), false);
+    if (!memory)
+      throw std::bad_alloc();
+    T *packed = static_cast<T *>(const_cast<void *>(memory.get()));
+    // About what the slowest tile takes for a product.
+    constexpr double each = 0.05;
+    for (int64_t first = 0; first < whole.count() && !isStopped(); first += shared) {
+      const int64_t count = std::min(shared, whole.count() - first);
+      packShared(first, count, packed);
+      forEach((cut.count() + stripe - 1) / stripe, each * static_cast<double>(count * stripe * depth),
+              [&](int64_t number) {
+                const int64_t begin = number * stripe;
+                multiplyStripe(begin, std::min(stripe, cut.count() - begin), first, count, packed);
+              });
+    }
+  }
+
+private:
+  /// Lines of a side from `first` on, and elements of them from k0 on, as panels.
+  void pack(const Side &side, int64_t first, int64_t count, int64_t k0, int64_t length, T *to) const {
+    T *line = scratchOf<T, 0>(std::max(roundUp(count, side.width), kLinesTogether * length));
+    packPanels(access, side.base, side.lines.subspan(first, count), side.depth.subspan(k0, length),
+               side.width, to, line);
+  }
+
+  /// Blocks of depth one after another, each in panels.
+  void packShared(int64_t first, int64_t count, T *packed) const {
+    const int64_t height = roundUp(count, whole.width);
+    // Neighbours among many lines are read together.
+    const int64_t lines = roundUp(128, whole.width), groups = (count + lines - 1) / lines;
+    forEach(groups * ((depth + kDepth - 1) / kDepth), 0.5 * static_cast<double>(std::min(lines, count) * kDepth),
+            [&](int64_t number) {
+              const int64_t k0 = number / groups * kDepth, begin = number % groups * lines;
+              const int64_t length = std::min(kDepth, depth - k0);
+              pack(whole, first + begin, std::min(lines, count - begin), k0, length,
+                   packed + k0 * height + begin * length);
+            });
+  }
+
+  /// `count` lines of the side that is cut, from `begin` on, with those of the other that are packed.
+  void multiplyStripe(int64_t begin, int64_t count, int64_t first, int64_t others, const T *packed) const {
+    const int64_t height = roundUp(isAcross ? others : count, tile.rows);
+    const int64_t width = roundUp(isAcross ? count : others, tile.columns);
+    const int64_t firstRow = isAcross ? first : begin, firstColumn = isAcross ? begin : first;
+    const int64_t realRows = isAcross ? others : count, realColumns = isAcross ? count : others;
+    const bool isShallow = depth <= kDepth; // Then sums of some rows are stored before those of others begin.
+    T *own = scratchOf<T, 1>(roundUp(count, cut.width) * std::min(depth, kDepth));
+    T *sums = scratchOf<T, 2>((isShallow ? std::min(height, kInnerRows) : height) * width);
+    const Runs lines(targets.columns.subspan(firstColumn, realColumns), access.bytes);
+    int64_t k0 = 0;
+    do { // Sums of nothing are zeros, and stored too.
+      const int64_t length = std::min(kDepth, depth - k0);
+      pack(cut, begin, count, k0, length, own);
+      const T *shared = packed + k0 * roundUp(others, whole.width);
+      const T *left = isAcross ? shared : own, *right = isAcross ? own : shared;
+      for (int64_t i1 = 0; i1 < height; i1 += kInnerRows) {
+        const int64_t inner = std::min(kInnerRows, height - i1);
+        T *block = isShallow ? sums : sums + i1 * width;
+        for (int64_t j = 0; j < width; j += tile.columns)
+          for (int64_t i = 0; i < inner; i += tile.rows)
+            tile.run(length, left + (i1 + i) * length, right + j * length, block + i * width + j, width, k0 > 0);
+        if (k0 + length == depth)
+          for (int64_t i = 0; i < std::min(inner, realRows - i1); ++i)
+            store(firstRow + i1 + i, firstColumn, block + i * width, lines);
+      }
+      k0 += length;
+    } while (k0 < depth && !isStopped());
+  }
+
+  const Access<T> &access;
+  const MatrixTile<T> &tile;
+  const MutableIndexedMatrix &targets;
+  const Store &store;
+  const Side rows, columns;
+  const int64_t depth;
+  const bool isAcross; ///< Stripes are columns.
+  const Side &cut, &whole;
+};
+
 template <typename T, typename Store>
 void multiplyBlocked(const Access<T> &access, const MatrixTile<T> &tile, const IndexedMatrix &a,
                      const IndexedMatrix &b, const MutableIndexedMatrix &c, const Store &store) {
-  auto m = static_cast<int64_t>(c.rows.size()), n = static_cast<int64_t>(c.columns.size());
-  auto depth = static_cast<int64_t>(a.columns.size());
-  int64_t rows = std::min(roundUp(m, tile.rows), kRows);
-  // Several inner blocks also where there are few rows, for several threads.
-  int64_t innerRows =
-      std::clamp<int64_t>(roundUp((rows + 7) / 8, tile.rows), tile.rows, kInnerRows);
-  int64_t columns = std::min(roundUp(n, tile.columns), kColumns);
-  int64_t deep = std::min(depth, kDepth);
-  std::vector<T> sums(rows * columns), right(deep * columns);
-  // About what the slowest tile takes for a product.
-  constexpr double each = 0.05;
-
-  for (int64_t i0 = 0; i0 < m; i0 += rows) {
-    int64_t height = std::min(rows, m - i0);
-    for (int64_t j0 = 0; j0 < n; j0 += columns) {
-      int64_t width = std::min(columns, n - j0);
-      std::fill(sums.begin(), sums.end(), T{});
-      for (int64_t k0 = 0; k0 < depth; k0 += deep) {
-        int64_t length = std::min(deep, depth - k0);
-        auto ks = static_cast<size_t>(k0);
-        // Panels of B, some at a time: whole ones, at multiples of the tile's width.
-        forBlocks(
-            width, 0.5 * static_cast<double>(length),
-            [&](int64_t begin, int64_t end) {
-              std::vector<T> line(std::max(roundUp(end - begin, tile.columns), length));
-              packPanels(access, b.base, b.columns.subspan(j0 + begin, end - begin),
-                         b.rows.subspan(ks, length), tile.columns, right.data() + begin * length,
-                         line.data());
-            },
-            tile.columns);
-        forEach((height + innerRows - 1) / innerRows,
-                each * static_cast<double>(innerRows * width * length), [&](int64_t block) {
-                  int64_t i1 = block * innerRows;
-                  int64_t inner = std::min(innerRows, height - i1);
-                  std::vector<T> left(innerRows * length), line(std::max(innerRows, length));
-                  packPanels(access, a.base, a.rows.subspan(i0 + i1, inner),
-                             a.columns.subspan(ks, length), tile.rows, left.data(), line.data());
-                  for (int64_t j = 0; j < width; j += tile.columns)
-                    for (int64_t i = 0; i < inner; i += tile.rows)
-                      tile.run(length, left.data() + i * length, right.data() + j * length,
-                               sums.data() + (i1 + i) * columns + j, columns);
-                });
-        if (isStopped())
-          return;
-      }
-      const Runs targets(c.columns.subspan(j0, width), access.bytes);
-      forBlocks(height, 1.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          store(i0 + i, j0, sums.data() + i * columns, targets);
-      });
-    }
-  }
+  BlockedProduct<T, Store>(access, tile, a, b, c, store).multiply();
 }
 
 template <typename T>
@@ -188,7 +265,9 @@ template <typename T> constexpr int kPlainColumns = 8;
 
 template <typename T> MatrixTile<T> plainTile() {
   return {kPlainRows<T>, kPlainColumns<T>,
-          [](int64_t depth, const T *a, const T *b, T *c, int64_t stride) {
+          [](int64_t depth, const T *a, const T *b, T *c, int64_t stride, bool adds) {
+            for (int i = 0; i < kPlainRows<T> && !adds; ++i)
+              std::fill_n(c + i * stride, kPlainColumns<T>, T{});
             for (int64_t k = 0; k < depth; ++k, a += kPlainRows<T>, b += kPlainColumns<T>)
               for (int i = 0; i < kPlainRows<T>; ++i)
                 for (int j = 0; j < kPlainColumns<T>; ++j)
@@ -309,8 +388,8 @@ private:
       return bits && rowBits + bits[x] + depthBits <= kExactBits && sums[x] != 0;
     };
     if constexpr (type == DType::F32) {
-      float rounded[kColumns];
-      if (count <= kColumns && bits) {
+      float rounded[kLongStripe];
+      if (count <= kLongStripe && bits) {
         bool areExact = true;
         for (int64_t x = 0; x < count; ++x) {
           rounded[x] = static_cast<float>(sums[x]);
@@ -319,7 +398,7 @@ private:
         if (areExact)
           return accessTo<DType::F32, float>().write(targets, c.base + c.rows[i], rounded);
       }
-      if (count <= kColumns && roundSafely(sums, absolute, factor, rounded, count))
+      if (count <= kLongStripe && roundSafely(sums, absolute, factor, rounded, count))
         return accessTo<DType::F32, float>().write(targets, c.base + c.rows[i], rounded);
     }
     for (int64_t x = 0; x < count; ++x)

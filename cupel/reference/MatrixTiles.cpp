@@ -19,13 +19,15 @@ template <typename T, int bytes> struct VectorOf {
 /// `kRows` rows of two vectors each.
 template <typename T, int bytes, int kRows, bool fused>
 [[gnu::always_inline]] inline void vectorTile(int64_t depth, const T *a, const T *b, T *c,
-                                              int64_t stride) {
+                                              int64_t stride, bool adds) {
   using Vector = typename VectorOf<T, bytes>::type;
   constexpr int lanes = bytes / sizeof(T);
-  Vector sums[kRows][2];
+  Vector sums[kRows][2] = {};
+  if (adds) {
 #pragma clang loop unroll(full)
-  for (int i = 0; i < kRows; ++i)
-    std::memcpy(sums[i], c + i * stride, 2 * bytes);
+    for (int i = 0; i < kRows; ++i)
+      std::memcpy(sums[i], c + i * stride, 2 * bytes);
+  }
   for (int64_t k = 0; k < depth; ++k) {
     Vector right[2];
     std::memcpy(right, b, 2 * bytes);
@@ -52,20 +54,21 @@ template <typename T, int bytes, int kRows, bool fused>
 constexpr int kFewRows = 6, kManyRows = 12;
 
 template <typename T>
-void portableTile(int64_t depth, const T *a, const T *b, T *c, int64_t stride) {
-  vectorTile<T, 16, kFewRows, false>(depth, a, b, c, stride);
+void portableTile(int64_t depth, const T *a, const T *b, T *c, int64_t stride, bool adds) {
+  vectorTile<T, 16, kFewRows, false>(depth, a, b, c, stride, adds);
 }
 
 #if defined(__x86_64__)
 template <typename T, bool fused>
 __attribute__((target("avx2,fma"))) void avx2Tile(int64_t depth, const T *a, const T *b, T *c,
-                                                  int64_t stride) {
-  vectorTile<T, 32, kFewRows, fused>(depth, a, b, c, stride);
+                                                  int64_t stride, bool adds) {
+  vectorTile<T, 32, kFewRows, fused>(depth, a, b, c, stride, adds);
 }
 template <typename T, bool fused>
 __attribute__((target("avx512f,avx512dq,fma"))) void avx512Tile(int64_t depth, const T *a,
-                                                                const T *b, T *c, int64_t stride) {
-  vectorTile<T, 64, kManyRows, fused>(depth, a, b, c, stride);
+                                                                const T *b, T *c, int64_t stride,
+                                                                bool adds) {
+  vectorTile<T, 64, kManyRows, fused>(depth, a, b, c, stride, adds);
 }
 #endif
 
@@ -88,10 +91,11 @@ constexpr int kNarrowRows = 4, kNarrowColumns = 32;
 
 template <DType type>
 [[gnu::always_inline]] inline void narrowRows(int64_t depth, const float *a, const float *b,
-                                              float *c, int64_t stride) {
+                                              float *c, int64_t stride, bool adds) {
   for (int i = 0; i < kNarrowRows; ++i) {
-    float sums[kNarrowColumns];
-    std::memcpy(sums, c + i * stride, sizeof sums);
+    float sums[kNarrowColumns] = {};
+    if (adds)
+      std::memcpy(sums, c + i * stride, sizeof sums);
     for (int64_t k = 0; k < depth; ++k) {
       float left = a[k * kNarrowRows + i];
       const float *right = b + k * kNarrowColumns;
@@ -103,19 +107,20 @@ template <DType type>
 }
 
 template <DType type>
-void portableNarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride) {
-  narrowRows<type>(depth, a, b, c, stride);
+void portableNarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride,
+                        bool adds) {
+  narrowRows<type>(depth, a, b, c, stride, adds);
 }
 #if defined(__x86_64__)
 template <DType type>
 __attribute__((target("avx2"))) void avx2NarrowTile(int64_t depth, const float *a, const float *b,
-                                                    float *c, int64_t stride) {
-  narrowRows<type>(depth, a, b, c, stride);
+                                                    float *c, int64_t stride, bool adds) {
+  narrowRows<type>(depth, a, b, c, stride, adds);
 }
 template <DType type>
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void
-avx512NarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride) {
-  narrowRows<type>(depth, a, b, c, stride);
+avx512NarrowTile(int64_t depth, const float *a, const float *b, float *c, int64_t stride, bool adds) {
+  narrowRows<type>(depth, a, b, c, stride, adds);
 }
 #endif
 

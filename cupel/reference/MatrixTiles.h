@@ -10,11 +10,11 @@
 
 namespace cupel::reference {
 
-/// Adds to the tile c (rows x columns, rows `stride` apart) the products of a (depth x rows) and
-/// b (depth x columns), both packed without gaps, in order of depth.
+/// Adds to the tile c (rows x columns, rows `stride` apart), or to zeros, the products of a (depth x
+/// rows) and b (depth x columns), both packed without gaps, in order of depth.
 template <typename T> struct MatrixTile {
   int rows, columns;
-  void (*run)(int64_t depth, const T *a, const T *b, T *c, int64_t stride);
+  void (*run)(int64_t depth, const T *a, const T *b, T *c, int64_t stride, bool adds);
 };
 
 MatrixTile<float> floatTile();

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/GoldenCache.h"
 
 #include "cupel/support/Sha256.h"
+#include "cupel/support/ThreadPool.h"
 #include "cupel/support/Version.h"
 #include "cupel/tensor/MappedPages.h"
 
@@ -74,12 +75,76 @@ bool isSame(const Tensor &a, const Tensor &b) {
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Parts of the bytes: numbers of eight bytes (lists; of each its tensors; of each type, rank, sizes),
+// and the elements behind each. Elements stay where they lie: results of training are as large as its
+// weights.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Parts {
+  std::string numbers;
+  struct Elements {
+    size_t behind; ///< So many bytes of the numbers.
+    Tensor tensor;
+  };
+  std::vector<Elements> elements;
+};
+
+/// Nothing where a type has no such form.
+std::optional<Parts> partsOf(const TensorLists &results) {
+  Parts parts;
+  auto number = [&](uint64_t value) {
+    parts.numbers.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  number(results.size());
+  for (const std::vector<Tensor> &list : results) {
+    number(list.size());
+    for (const Tensor &tensor : list) {
+      if (tensor.elementType().quantization)
+        return {};
+      number(uint64_t(tensor.dtype()));
+      number(uint64_t(tensor.rank()));
+      for (int64_t size : tensor.shape())
+        number(uint64_t(size));
+      Result<Tensor> plain = tensor.contiguous();
+      if (!plain)
+        return {};
+      parts.elements.push_back({parts.numbers.size(), std::move(*plain)});
+    }
+  }
+  return parts;
+}
+
+std::vector<std::string_view> viewsOf(const Parts &parts) {
+  std::vector<std::string_view> views;
+  std::string_view numbers = parts.numbers;
+  size_t from = 0;
+  for (const auto &[behind, tensor] : parts.elements) {
+    views.push_back(numbers.substr(from, behind - from));
+    views.emplace_back(reinterpret_cast<const char *>(tensor.data()), size_t(tensor.byteSize()));
+    from = behind;
+  }
+  views.push_back(numbers.substr(from));
+  return views;
+}
+
+std::string joined(const Parts &parts) {
+  std::string bytes;
+  for (std::string_view view : viewsOf(parts))
+    bytes += view;
+  return bytes;
+}
+
+} // namespace
+
 GoldenCache::GoldenCache()
     : limit(cacheLimit("golden")), cache(limit ? cacheFolder("golden") : "", limit),
       small(limit ? cacheFolder("golden") : "", limit / 8) {}
 
 std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) const {
-  if (!limit)
+  if (!limit || !prepared.isRemembered)
     return {};
   const Program &program = prepared.program();
   Prepared::Hashed &known = prepared.hashed;
@@ -95,14 +160,25 @@ std::string GoldenCache::keyOf(const Prepared &prepared, std::string_view how) c
                           prepared.isComplete));
   hash.update(known.program);
   decltype(known.inputs) inputs;
-  for (const std::vector<Tensor> &list : prepared.workload.inputs) {
-    hash.update(fmt::format("\n{} inputs\n", list.size()));
+  std::vector<size_t> unknown;
+  for (const std::vector<Tensor> &list : prepared.workload.inputs)
     for (const Tensor &input : list) {
       auto before = std::ranges::find_if(
           known.inputs, [&](const auto &entry) { return isSame(entry.first, input); });
-      inputs.emplace_back(input, before != known.inputs.end() ? before->second : hashOf(input));
-      hash.update(inputs.back().second);
+      if (before == known.inputs.end())
+        unknown.push_back(inputs.size());
+      inputs.emplace_back(input, before == known.inputs.end() ? "" : before->second);
     }
+  // Weights are most of it, and a hash is made by one thread.
+  runPieces(int64_t(unknown.size()), coreCount(), [&](int64_t i) {
+    auto &[input, text] = inputs[unknown[size_t(i)]];
+    text = hashOf(input);
+  });
+  size_t next = 0;
+  for (const std::vector<Tensor> &list : prepared.workload.inputs) {
+    hash.update(fmt::format("\n{} inputs\n", list.size()));
+    for (size_t i = 0; i < list.size(); ++i)
+      hash.update(inputs[next++].second);
   }
   known.inputs = std::move(inputs);
   return hash.finish();
@@ -127,11 +203,13 @@ void GoldenCache::keep(const std::string &key, const TensorLists &results) {
       whole += uint64_t(tensor.byteSize());
   if (whole > cache.largest())
     return;
-  std::optional<std::string> bytes = packed(results);
-  if (bytes && bytes->size() <= SmallCache::kLargest)
-    small.keep(key, *bytes);
-  else if (bytes)
-    cache.keep(key, {{*bytes}});
+  std::optional<Parts> parts = partsOf(results);
+  if (!parts)
+    return;
+  if (whole + parts->numbers.size() <= SmallCache::kLargest)
+    small.keep(key, joined(*parts));
+  else
+    cache.keep(key, viewsOf(*parts));
 }
 
 static std::atomic<uint64_t> evaluationCount = 0;
@@ -140,32 +218,12 @@ void GoldenCache::countEvaluations(uint64_t count) { evaluationCount += count; }
 uint64_t GoldenCache::evaluations() { return evaluationCount; }
 
 //===----------------------------------------------------------------------===//
-// As bytes: numbers of eight bytes (lists; of each its tensors; of each type, rank, sizes), and the
-// elements behind each.
+// As bytes
 //===----------------------------------------------------------------------===//
 
 std::optional<std::string> packed(const TensorLists &results) {
-  std::string bytes;
-  auto number = [&](uint64_t value) {
-    bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
-  };
-  number(results.size());
-  for (const std::vector<Tensor> &list : results) {
-    number(list.size());
-    for (const Tensor &tensor : list) {
-      if (tensor.elementType().quantization)
-        return {};
-      number(uint64_t(tensor.dtype()));
-      number(uint64_t(tensor.rank()));
-      for (int64_t size : tensor.shape())
-        number(uint64_t(size));
-      Result<Tensor> plain = tensor.contiguous();
-      if (!plain)
-        return {};
-      bytes.append(reinterpret_cast<const char *>(plain->data()), size_t(plain->byteSize()));
-    }
-  }
-  return bytes;
+  std::optional<Parts> parts = partsOf(results);
+  return parts ? std::optional(joined(*parts)) : std::nullopt;
 }
 
 std::optional<TensorLists> unpacked(std::string_view bytes) {

@@ -95,6 +95,26 @@ TEST_F(GoldenCacheTest, CanBeOff) {
   EXPECT_TRUE(std::filesystem::is_empty(folder));
 }
 
+TEST_F(GoldenCacheTest, KeepsLargeResultsAsTheyLie) {
+  Tensor large = *Tensor::zeros(DType::F32, {300, 200});
+  for (int64_t i = 0; i < large.size(); ++i)
+    large.mutableAs<float>()[i] = float(i);
+  const TensorLists lists = {{large.transposed(std::vector<int64_t>{1, 0}), results()[0][0]}, {large}};
+  GoldenCache cache;
+  std::string key = cache.keyOf(prepare("negate", 1), "");
+  cache.keep(key, lists);
+  auto found = GoldenCache().find(key);
+  ASSERT_TRUE(found);
+  expectEqual(*found, *unpacked(*packed(lists)));
+  EXPECT_EQ((*found)[0][0].dataAs<float>()[1], 200);
+}
+
+TEST_F(GoldenCacheTest, PartsOfTestsAreNotRemembered) {
+  Prepared part = prepare("negate", 1);
+  part.isRemembered = false;
+  EXPECT_EQ(GoldenCache().keyOf(part, ""), "");
+}
+
 TEST(GoldenBytes, BytesThatAreNoResultsAreNone) {
   std::string whole = *packed(results());
   ASSERT_TRUE(unpacked(whole));

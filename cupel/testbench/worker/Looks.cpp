@@ -387,6 +387,8 @@ private:
   /// By inputs that are made once more: weights would lie here twice while the device has its own, and
   /// one that writes to what it was given would change what it is judged by.
   std::optional<LookVerdict> judgeOther(uint32_t look, const TensorLists &outputs) {
+    if (seams.isOtherTooLong)
+      return failed(name(ErrorCode::TimedOut), "the first inputs took too long to judge");
     std::optional<TensorLists> others = seams.otherInputs(look);
     if (!others)
       return failed(name(ErrorCode::OutOfMemory), "other inputs could be made once and not again");
@@ -461,6 +463,14 @@ bool areSame(const TensorLists &a, const TensorLists &b) {
       isSame = isSame && haveSameBytes(x, y);
     });
   return isSame;
+}
+
+bool Hurry::isInVain() const {
+  // Later evaluations find memory and weights where the first ones left them.
+  constexpr double kAgain = 0.7;
+  constexpr double kExecutions = 3; // One plain, one moved, and as long as that before it is begun.
+  const double left = std::max(0.0, seconds - plain);
+  return kAgain * moved > share * left && kExecutions * execute > (1 - share) * left;
 }
 
 Looks lookAgain(const LookSeams &seams, const TensorLists &inputs, const TensorLists &first,

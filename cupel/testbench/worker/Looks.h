@@ -33,6 +33,8 @@ struct LookSeams {
   /// Whether they are right for other inputs; nothing where nobody can say so in a short time.
   std::function<std::optional<LookVerdict>(TensorLists inputs, const TensorLists &outputs)>
       judgeOther;
+  /// Whether it is known before that nobody can: what nobody will judge is not made for a judge.
+  bool isOtherTooLong = false;
   /// Whether two executions with the same inputs may differ as these do. Unset: nobody can say.
   std::function<LookVerdict(const TensorLists &now, const TensorLists &before)> judgeRepeat;
   /// What is expected for the first inputs, and the coarsest step that the device computes in: what
@@ -45,6 +47,15 @@ struct LookSeams {
   /// Inputs that are not the first ones, of the same shapes; nothing where there are none. Asked again
   /// it gives the same again: the device is given what was made for it, and the judge gets his own.
   std::function<std::optional<TensorLists>(uint32_t look)> otherInputs;
+};
+
+/// A judgement by noise that has only so many seconds, after one of the same program that had all it
+/// wanted and took so long: with the reference as it is and moved, and on the device.
+struct Hurry {
+  double seconds, plain, moved, execute;
+  double share; ///< Of what is left after the plain evaluation, for the moved one.
+  /// Whether no noise will be measured, neither with the reference nor with the device itself.
+  bool isInVain() const;
 };
 
 struct LookOptions {

@@ -420,6 +420,40 @@ TEST(Looks, TooLittleTimeForOtherInputsIsNoFault) {
   EXPECT_EQ(looks.note, "with other inputs nobody could say in time whether it is right");
 }
 
+TEST(Looks, WhatNobodyCanJudgeInTimeIsNotMadeForAJudge) {
+  TensorLists inputs = {{floats({1, 2, 3, 4})}}, first = Doubler::right(inputs);
+  uint32_t made = 0, judged = 0;
+  LookSeams seams;
+  seams.execute = [](const TensorLists &given) -> Result<TensorLists> { return Doubler::right(given); };
+  seams.judge = [](const TensorLists &) { return LookVerdict{}; };
+  seams.judgeOther = [&](const TensorLists &, const TensorLists &) {
+    ++judged;
+    return std::optional(LookVerdict{});
+  };
+  seams.otherInputs = [&](uint32_t look) {
+    ++made;
+    return nearbyInputs(inputs, SIZE_MAX, look);
+  };
+  seams.isOtherTooLong = true;
+  Looks looks = lookAgain(seams, inputs, first, 0.001, {.executions = 3});
+  EXPECT_TRUE(looks.verdict.passed) << looks.verdict.message;
+  EXPECT_EQ(looks.note, "with other inputs nobody could say in time whether it is right");
+  EXPECT_EQ(looks.executions, 3u); // The device still runs them, and the first ones after them.
+  EXPECT_EQ(made, 1u);
+  EXPECT_EQ(judged, 0u);
+}
+
+TEST(Looks, IsInVainWhereNeitherReferenceNorDeviceTellNoiseInTime) {
+  auto isInVain = [](double plain, double moved, double execute) {
+    return Hurry{2, plain, moved, execute, 0.4}.isInVain();
+  };
+  EXPECT_FALSE(isInVain(0.1, 0.2, 0.5)); // The reference has the time,
+  EXPECT_FALSE(isInVain(1.0, 5, 0.1));   // the device has it,
+  EXPECT_TRUE(isInVain(1.0, 5, 0.5));    // nobody has,
+  EXPECT_TRUE(isInVain(2.5, 0.1, 0.1));  // and nothing is left.
+  EXPECT_FALSE(isInVain(0, 0.5, 5));     // What is remembered takes no time.
+}
+
 TEST(Looks, NearbyInputsKeepWhatMatters) {
   float infinity = std::numeric_limits<float>::infinity();
   TensorLists inputs = {{floats({0, 1, -2, infinity, -infinity}),

@@ -19,10 +19,13 @@ struct Prepared {
   size_t ownInputs = SIZE_MAX;
   /// Where the inputs are made up: others of their kind, for another look at the test.
   std::function<Result<TensorLists>(uint32_t look)> otherInputs = {};
-  /// How long the device took to execute it; 0: nobody knows.
-  double executeSeconds = 0;
+  /// How long the device took to execute it, and the reference to evaluate it as it is and moved; 0:
+  /// nobody knows.
+  double executeSeconds = 0, plainSeconds = 0, movedSeconds = 0;
   /// As it was saved: by device, with artifacts, and with its checks outside of the program.
   bool isComplete = false;
+  /// Whether what the reference gives for it is kept for another run.
+  bool isRemembered = true;
   /// Hashes of the program and of the inputs that were asked for last, for GoldenCache alone: a test
   /// asks for its golden results and for its noise, and both go by them.
   struct Hashed {

@@ -18,8 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// The part of the time that is left which may go into noise.
-constexpr double kShareOfTime = 0.4;
 /// Where nobody limits a test and the expected values are not the reference's, nobody waits longer
 /// for it than this. Who limits it says by that how long a verdict may take.
 constexpr double kLongestSeconds = 90;
@@ -188,7 +186,12 @@ bool TestNoise::measureByReference(uint32_t count) {
     one.jitter = jitter;
     one.wideSums = sumsWide(jitter.isOn() ? jitter.seed : 0);
     GoldenCache::countEvaluations(1);
-    return sources.reference(one);
+    Clock::time_point begun = Clock::now();
+    Result<TensorLists> results = sources.reference(one);
+    double &took = jitter.isOn() ? movedTook : plainTook;
+    if (took == 0)
+      took = std::chrono::duration<double>(Clock::now() - begun).count();
+    return results;
   };
   tensor::BlockKeeper keeper; // Each takes the memory of the one before it.
   if (takesExact) {

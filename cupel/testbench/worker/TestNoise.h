@@ -28,6 +28,9 @@ struct NoiseSources {
   bool isExpectedFromReference = false;
 };
 
+/// The part of the time that is left which may go into noise.
+inline constexpr double kShareOfTime = 0.4;
+
 class TestNoise {
 public:
   /// `prepared` must outlive this.
@@ -57,6 +60,9 @@ public:
   /// As many as were made, by evaluation, then as results lie; for those who save them.
   const std::vector<TensorLists> &samples();
   const std::optional<TensorLists> &center() const { return exact; }
+  /// How long the first evaluation as it is and the first moved one took; 0 where none was made here.
+  double plainSeconds() const { return plainTook; }
+  double movedSeconds() const { return movedTook; }
   /// Which output rounding decides, and how much: `output 0: 3 % noise in f32`; empty where none.
   const std::string &illConditioned() const { return unsteady; }
   /// Of how many outputs the device computes what the reference does, and something else is
@@ -95,6 +101,7 @@ private:
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;
   std::string remark, unsteady;
   size_t offCount = 0;
+  double plainTook = 0, movedTook = 0;
 };
 
 } // namespace cupel::testbench::worker

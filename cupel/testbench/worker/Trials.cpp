@@ -305,10 +305,12 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     Result<Device *> reference = this->device("reference");
     if (!reference)
       return fail(record, name(ErrorCode::Internal), reference.message());
+    Clock::time_point begun = Clock::now();
     Result<TensorLists> golden =
         rememberedGolden(prepared, record, [&] { return runOn(**reference, prepared, nullptr); });
     if (!golden)
       return fail(record, golden.error());
+    prepared.plainSeconds = std::chrono::duration<double>(Clock::now() - begun).count();
     workload.expected = std::move(*golden);
     workload.provenance.expectation = kReferencesWord;
   }
@@ -352,6 +354,8 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
       record.comparisons.push_back(std::move(*comparison));
     }
   }
+  prepared.plainSeconds = std::max(prepared.plainSeconds, noise->plainSeconds());
+  prepared.movedSeconds = noise->movedSeconds();
   record.notes["judged by"] = describeRules(record, *noise);
   if (wrong > 0 && wrong == wrongAsExpected)
     record.notes[kExpectedOffNote] = "in all outputs that are wrong";

@@ -102,6 +102,8 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     std::string which = pieces->describeNext();
     const bool isAsked = !isForUntold || pieces->nextHides();
     std::optional<Prepared> piece = pieces->next();
+    // To find what is remembered of it costs about as much as to evaluate it: all that it takes is read.
+    piece->isRemembered = false;
     Result<TensorLists> expected = runOn(**reference, *piece, nullptr);
     if (!expected) {
       note = fmt::format("{} of {} pieces{} are right; {} cannot be evaluated: {}", right, asked,

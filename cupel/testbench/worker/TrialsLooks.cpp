@@ -137,6 +137,18 @@ static void tellStrictly(results::ComparisonRecord &comparison, const std::strin
   comparison.sentence += "; strict: " + strictly;
 }
 
+/// Whether other inputs, which get kCheapSeconds, would be evaluated and then not judged: the first
+/// could only be judged by their noise, and to measure it took too long, with the reference as with
+/// the device, which would run plainly and with moved inputs (TestNoise).
+static bool isTooLongToJudge(const Prepared &prepared, const TestRecord &record) {
+  const bool isByNoise = prepared.movedSeconds > 0 && std::ranges::all_of(record.comparisons, [](const auto &one) {
+    return one.rule == "strict"; // Comparators that somebody named ask for no noise.
+  });
+  const Hurry hurry{kCheapSeconds, prepared.plainSeconds, prepared.movedSeconds, prepared.executeSeconds,
+                    kShareOfTime};
+  return isByNoise && hurry.isInVain();
+}
+
 void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
                        Prepared &prepared, const RunWorkload &run, const TensorLists &first,
                        double seconds, TestRecord &record) {
@@ -174,6 +186,7 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     verdict.expected = std::move(expected);
     return verdict;
   };
+  seams.isOtherTooLong = isTooLongToJudge(prepared, record);
   Result<TestNoise> noise = noiseOf(request, prepared, &device);
   if (noise) {
     seams.expected = &prepared.workload.expected;
