@@ -89,6 +89,14 @@ class _Trace(Program):
     def name_of(self, tensor: torch.Tensor) -> str:
         return self._known(tensor) or super().name_of(tensor)
 
+    def recognise(self, tensor: torch.Tensor) -> None:
+        """A tensor that was made of an array's memory: the one that the array came from, which it keeps."""
+        if self.is_computed(tensor) or not can_be_held(tensor):
+            return
+        for key, reference in list(self._alive.items()):
+            if (other := reference()) is not None and self.is_computed(other) and _place(other) == _place(tensor):
+                self._names[id(tensor)] = self._names[key]
+
     def is_computed(self, tensor: torch.Tensor) -> bool:
         """Whether some call of the program made it out of other tensors, rather than passing on what came in."""
         return self._known(tensor) in self._computed
@@ -101,8 +109,12 @@ class _Trace(Program):
 
     # --- calls ---------------------------------------------------------------------------------------------------------------------------
 
+    supports_higher_order_operators = True
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return self._higher_order(func, args, kwargs)
         name = func._schema.name.removeprefix("aten::")
         if func is _aten.native_dropout.default and args[2]:
             return self._dropout(args[0], args[1])
@@ -146,6 +158,23 @@ class _Trace(Program):
                 return result
         result = func(*args, **kwargs)
         self.outside[name] = self.outside.get(name, 0) + 1
+        self._take(result)
+        return result
+
+    def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Calls that take functions. Of branches and loops those that are gone through are calls as any others; all else is torch's word."""
+        if func is torch.ops.higher_order.cond:
+            condition, branch, other, operands = args
+            with self:
+                return (branch if bool(condition) else other)(*operands)
+        if func is torch.ops.higher_order.while_loop:
+            goes_on, body, carried, more = args
+            with self:
+                while bool(goes_on(*carried, *more)):
+                    carried = body(*carried, *more)
+                return carried
+        result = func(*args, **kwargs)
+        self.outside[func.name()] = self.outside.get(func.name(), 0) + 1
         self._take(result)
         return result
 
@@ -241,6 +270,8 @@ def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple
         results = call()
     if difference := differing(results, expected):
         raise NotCaptured(f"the model gives another result when it runs again: {difference}")
+    for result in results:
+        trace.recognise(result)
     if not any(trace.is_computed(result) for result in results):
         raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
     names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]
