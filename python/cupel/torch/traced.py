@@ -109,12 +109,8 @@ class _Trace(Program):
 
     # --- calls ---------------------------------------------------------------------------------------------------------------------------
 
-    supports_higher_order_operators = True
-
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if isinstance(func, torch._ops.HigherOrderOperator):
-            return self._higher_order(func, args, kwargs)
         name = func._schema.name.removeprefix("aten::")
         if func is _aten.native_dropout.default and args[2]:
             return self._dropout(args[0], args[1])
@@ -158,23 +154,6 @@ class _Trace(Program):
                 return result
         result = func(*args, **kwargs)
         self.outside[name] = self.outside.get(name, 0) + 1
-        self._take(result)
-        return result
-
-    def _higher_order(self, func: Any, args: Any, kwargs: Any) -> Any:
-        """Calls that take functions. Of branches and loops those that are gone through are calls as any others; all else is torch's word."""
-        if func is torch.ops.higher_order.cond:
-            condition, branch, other, operands = args
-            with self:
-                return (branch if bool(condition) else other)(*operands)
-        if func is torch.ops.higher_order.while_loop:
-            goes_on, body, carried, more = args
-            with self:
-                while bool(goes_on(*carried, *more)):
-                    carried = body(*carried, *more)
-                return carried
-        result = func(*args, **kwargs)
-        self.outside[func.name()] = self.outside.get(func.name(), 0) + 1
         self._take(result)
         return result
 
@@ -243,8 +222,20 @@ class _Trace(Program):
 
 
 @contextlib.contextmanager
+def _plain_branches() -> Iterator[None]:
+    """Of `torch.cond` the branch that is gone through, as Python's `if`: torch compiles it even where nobody asks for graphs."""
+    original = torch.cond
+    torch.cond = lambda condition, branch, other, operands=(): (branch if bool(condition) else other)(*operands)
+    try:
+        yield
+    finally:
+        torch.cond = original
+
+
+@contextlib.contextmanager
 def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_plain_branches())
         if keeps:
             stack.enter_context(plain_lstm())
         if not keeps:

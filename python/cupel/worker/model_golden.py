@@ -19,7 +19,7 @@ from cupel.torch.sound_kernels import sound_kernels, sound_sums
 from cupel.torch.structure import Flat, describe, realized, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
-from cupel.worker.seeds import seed_all
+from cupel.worker.seeds import seed_all, seeds_drawn_alike
 from cupel.worker.training_output import TrainingOutput
 
 
@@ -46,7 +46,8 @@ class Golden:
             return ""
         self.flat.begin()
         try:
-            results = self.again()
+            with seeds_drawn_alike():
+                results = self.again()
         except Exception:
             return ""
         finally:
@@ -101,6 +102,7 @@ def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again:
     return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"} if is_first else {}
 
 
+@seeds_drawn_alike()
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     def judged(result: Any) -> list[torch.Tensor]:
         """What is compared: every tensor of the result, without positions that are padding."""
@@ -125,7 +127,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     with torch.no_grad(), sound_kernels():
         facts |= _settle_state(before, model, flat, lambda: judged(call()), expected)
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), lambda is_checked=False: capture(flat, expected, seed, is_checked), again=again)
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), seeds_drawn_alike()(lambda is_checked=False: capture(flat, expected, seed, is_checked)), again=again)
 
 
 class _Counted(torch.nn.Module):
@@ -141,6 +143,7 @@ class _Counted(torch.nn.Module):
         return self._padding.left_out(output, self.positions) if self._padding else output
 
 
+@seeds_drawn_alike()
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output.
 
@@ -182,13 +185,14 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     with torch.enable_grad(), sound_kernels():  # As the first run was: models ask for it, and so do loaders that look for an output with a gradient.
         facts |= _settle_state(before, model, flat, lambda: [call().detach()], [output.detach()])
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
-                  lambda is_checked=False: capture_training(flat, gradient, list(gradients), expected, seed, judged, is_checked), gradient, output_of.paths, again)
+                  seeds_drawn_alike()(lambda is_checked=False: capture_training(flat, gradient, list(gradients), expected, seed, judged, is_checked)), gradient, output_of.paths, again)
 
 
 def _unknown(count: int) -> list[torch.Tensor]:
     return [torch.empty(0)] * count
 
 
+@seeds_drawn_alike()
 def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], count: int, seed: int, padding: Padding | None = None) -> Graph:
     """The graph of a model that nobody has run, of whose `count` results nothing is expected yet; raises where torch.export gives none."""
     flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(realized(result))], seed)
@@ -196,6 +200,7 @@ def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict
         return exported(flat, _unknown(count), seed)
 
 
+@seeds_drawn_alike()
 def export_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], gradient: torch.Tensor, names: list[str], seed: int,
                     padding: Padding | None = None, output_paths: Sequence[str] = ()) -> Graph:
     """The same of forward and backward: the gradients by `names` and the output, for this gradient of it."""
