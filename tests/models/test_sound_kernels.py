@@ -282,3 +282,15 @@ def test_graphs_and_traces_have_statistics_that_are_not_rounded() -> None:
     graph.output(graph.call_function(aten._native_batch_norm_legit_functional.default, (graph.placeholder("x"), *(graph.placeholder(name) for name in "wbmv"), True, 0.1, 1e-5)))
     results = with_sound_kernels(torch.fx.GraphModule(torch.nn.Module(), graph))(x, *(one.bfloat16() for one in (ones, zeros, zeros, ones)))
     assert len(results) == 5 and float((results[0].double() - exact[0]).norm() / exact[0].norm()) < 8e-3 and all(one.dtype == torch.bfloat16 for one in results)
+
+
+def test_exponentials_of_matrices_are_numbers() -> None:
+    matrix = torch.randn(16, 16, generator=torch.Generator().manual_seed(5)).mul(0.1).bfloat16()
+    exact = torch.linalg.matrix_exp(matrix.double())
+    with sound_kernels() as calls:
+        leaf = matrix.clone().requires_grad_()
+        found = [torch.matrix_exp(leaf), torch.linalg.matrix_exp(matrix)]
+        found[0].sum().backward()
+    found.append(sound_call(torch.ops.aten.linalg_matrix_exp.default, calls)(matrix))
+    assert calls == ["matrix_exp in float32"] * 3 and bool(leaf.grad.isfinite().all())
+    assert all(one.dtype == torch.bfloat16 and float((one.double() - exact).norm() / exact.norm()) < 4e-3 for one in found)

@@ -8,7 +8,7 @@ of sums in float32. Where values are much alike, all that decides is less than t
 of a row that a mask fills with the least number of its type nothing is left of how many keys there are, and its gradient is that many times too large. Such
 a backward is computed from the scores, and graphs get logarithms that are as good as their type. The gradient of a kernel over volumes in bfloat16 holds memory that nothing
 wrote for some sizes (3 x 1 x 1 over two images of 2 x 8 x 8): it is computed in float32. Statistics of a batch are rounded to the type of the parameters before
-they are used, and the variance is taken about the rounded mean: of a spread that is small beside the mean nothing is left in bfloat16. Batches are normalised in float32. Every such call is counted, for the record.
+they are used, and the variance is taken about the rounded mean: of a spread that is small beside the mean nothing is left in bfloat16. Batches are normalised in float32. `matrix_exp` of 16-bit floats is NaN from some sizes on (16 x 16, whatever is in it): it is computed in float32. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -67,19 +67,33 @@ def sound_normalization(original: Callable[..., torch.Tensor], name: str, replac
     return call
 
 
+def sound_matrix_exp(original: Callable[..., torch.Tensor], replaced: list[str]) -> Callable[..., torch.Tensor]:
+    """torch's call on matrices of narrow floats, in float32; so is its gradient."""
+
+    def call(matrix: torch.Tensor, *rest: Any, **named: Any) -> torch.Tensor:
+        if matrix.dtype not in _NARROW or matrix.device.type != "cpu":
+            return original(matrix, *rest, **named)
+        replaced.append("matrix_exp in float32")
+        return original(matrix.float(), *rest, **named).to(matrix.dtype)
+
+    return call
+
+
 @contextlib.contextmanager
 def sound_kernels() -> Iterator[list[str]]:
     """Inside, what Python calls is sound; the list tells which calls were made otherwise."""
     replaced: list[str] = []
-    before = {name: getattr(torch, name) for name in ("grid_sampler", "batch_norm", "instance_norm")}
-    torch.grid_sampler = sound_grid_sampler(before["grid_sampler"], replaced)
-    for name in ("batch_norm", "instance_norm"):
-        setattr(torch, name, sound_normalization(before[name], name, replaced))
+    places = [(torch, "grid_sampler"), (torch, "batch_norm"), (torch, "instance_norm"), (torch, "matrix_exp"), (torch.linalg, "matrix_exp")]
+    before = [(place, name, getattr(place, name)) for place, name in places]
+    for place, name, original in before:
+        sound = (sound_grid_sampler(original, replaced) if name == "grid_sampler" else sound_matrix_exp(original, replaced) if name == "matrix_exp"
+                 else sound_normalization(original, name, replaced))
+        setattr(place, name, sound)
     try:
         yield replaced
     finally:
-        for name, original in before.items():
-            setattr(torch, name, original)
+        for place, name, original in before:
+            setattr(place, name, original)
 
 
 # --- sums --------------------------------------------------------------------------------------------------------------------------------
@@ -205,6 +219,7 @@ def sound_convolution_backward(replaced: list[str]) -> Callable[..., Any]:
 
 _NORMALIZING = (_aten.native_batch_norm.default, _aten._native_batch_norm_legit.default, _aten._native_batch_norm_legit.no_stats, _aten._native_batch_norm_legit_functional.default)
 _NORMALIZATION_BACKWARD = _aten.native_batch_norm_backward.default
+_MATRIX_EXP = _aten.linalg_matrix_exp.default
 
 
 def sound_batch_statistics(func: Any, replaced: list[str]) -> Callable[..., Any]:
@@ -253,6 +268,8 @@ def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
         return sound_normalization_backward(replaced)
     if func in _NORMALIZING:
         return sound_batch_statistics(func, replaced)
+    if func is _MATRIX_EXP:
+        return sound_matrix_exp(func, replaced)
     return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
 
 
@@ -297,7 +314,7 @@ def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
     sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
-             **dict.fromkeys((*_SUMMING, *_NORMALIZING, _ATTENTION_BACKWARD, _CONVOLUTION_BACKWARD, _NORMALIZATION_BACKWARD), lambda func: sound_call(func, []))}
+             **dict.fromkeys((*_SUMMING, *_NORMALIZING, _ATTENTION_BACKWARD, _CONVOLUTION_BACKWARD, _NORMALIZATION_BACKWARD, _MATRIX_EXP), lambda func: sound_call(func, []))}
     if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()
