@@ -24,6 +24,10 @@ constexpr int64_t kUnseenAmongMany = 4;
 /// far as more evaluations are asked about.
 constexpr int64_t kFarther = 1024;
 
+/// Where evaluations of the reference are beyond each other's limits, a result may be off by so many
+/// times as much: of eight that differ by orders of magnitude none is the farthest there is.
+constexpr double kFartherThanThey = 16;
+
 bool isExact(const Tensor &tensor) {
   return !tensor::isFloat(tensor.dtype()) && !tensor::isComplex(tensor.dtype());
 }
@@ -56,6 +60,8 @@ public:
     bool isByNumber = isExact(expected) && !expected.elementType().quantization;
     if (done && (!verdict.passed || (isByNumber && verdict.statistics.different > 0)))
       done = lookForAlternatives();
+    if (done && !verdict.passed && !isExact(expected) && verdict.statistics.sameShape())
+      done = lookAtEachOther();
     if (done && !verdict.passed && noise.center)
       done = lookAtExpected();
     if (!done)
@@ -181,6 +187,70 @@ private:
     verdict.sentence += fmt::format("; {} of the {} that differ are as no evaluation moved by up to "
                                     "{} roundings has them",
                                     wrong, different, kWiderBy);
+    return {};
+  }
+
+  /// Noise as a share of what the reference gives, or of what is expected, whichever is the smaller.
+  Result<double> noiseShare() const {
+    if (!noise.center)
+      return verdict.noise;
+    Noise around = noise;
+    Tensor center = *std::exchange(around.center, std::nullopt);
+    Result<NoiseVerdict> own = checkByNoise(center, center, around, {}, options);
+    if (!own)
+      return own.error();
+    return std::max(verdict.noise, own->noise);
+  }
+
+  /// Limits say something only if evaluations keep those that follow from the others. Behind a norm of
+  /// two samples, or a quotient of what rounding leaves, an output is off by orders of magnitude in
+  /// one evaluation and not in the next: there a result may be as far off as they are from each other,
+  /// and some times as far, since eight of them are few: more times where one is beyond its limits.
+  /// What computes such an output is judged piece by piece.
+  Status lookAtEachOther() {
+    Result<double> share = noiseShare();
+    if (!share)
+      return share.error();
+    if (noise.samples.size() < 2 || *share < kDecided || !std::isfinite(*share) ||
+        !std::isfinite(verdict.worst) || !std::isfinite(verdict.whole))
+      return {};
+    if (Noise more = ask(NoiseLook::More); more.samples.size() > noise.samples.size()) {
+      noise = std::move(more);
+      if (Status done = judgeBy(noise); !done)
+        return done;
+    }
+    const size_t count = noise.samples.size();
+    if (verdict.passed || count <= kMoreSamples)
+      return {};
+    bool keepLimits = true;
+    double worst = 0, whole = 0;
+    int64_t beyond = 1;
+    for (size_t i = 0; i < count; ++i) {
+      const size_t other = (i + 1) % count;
+      Noise rest{.precision = noise.precision, .center = noise.center ? noise.center : expected};
+      for (size_t j = 0; j < count; ++j)
+        if (j != i && j != other)
+          rest.samples.push_back(noise.samples[j]);
+      Result<NoiseVerdict> found =
+          checkByNoise(noise.samples[i], noise.samples[other], rest, {}, options);
+      if (!found)
+        return found.error();
+      keepLimits &= found->passed;
+      worst = std::max(worst, found->worst), whole = std::max(whole, found->whole);
+      beyond = std::max(beyond, found->beyond);
+    }
+    const double times = keepLimits ? kNear : kFartherThanThey;
+    if (verdict.worst > times * worst || verdict.whole > times * whole ||
+        (!keepLimits && verdict.beyond > times * double(beyond)))
+      return {};
+    verdict.passed = true;
+    verdict.noise = std::max(*share, verdict.noise); // It tells nothing, and pieces are asked.
+    verdict.sentence = fmt::format(
+        "rounding decides this output{}: evaluations are off from each other by up to {:.3g}x the noise "
+        "of the others, and the whole by {:.3g}x; the result by {:.3g}x and {:.3g}x (at most {} times "
+        "as much); noise {:.2g} % in {}",
+        keepLimits ? "" : " by orders of magnitude", worst, whole, verdict.worst, verdict.whole, times,
+        100 * verdict.noise, noise.precision.text());
     return {};
   }
 

@@ -14,6 +14,7 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Tensor floats(const std::vector<float> &values) {
   return Tensor::of<DType::F32>({int64_t(values.size())}, std::span<const float>(values));
@@ -115,6 +116,58 @@ TEST(StrictTest, WhereRoundingDecidesAnOutputFewElementsMayBeFartherOff) {
   EXPECT_FALSE((Known{.few = {drawn(1, 1)}, .center = drawn(3, 1)})
                    .judge(drawn(4, 1), drawn(5, 1, 3, 24))
                    .passed);
+}
+
+TEST(StrictTest, WhereEvaluationsAreBeyondEachOthersLimitsAResultMayBeAsFarOff) {
+  // As gradients behind a norm of two samples: of other size in each evaluation, by orders.
+  constexpr int kCount = 4096;
+  auto drawn = [](unsigned seed, double size) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> numbers;
+    std::vector<float> values(kCount);
+    for (float &value : values)
+      value = float(size) * numbers(random);
+    return floats(values);
+  };
+  auto known = [&](std::initializer_list<double> sizes) {
+    Known known{.center = drawn(1, 1)};
+    unsigned seed = 2;
+    for (double size : sizes)
+      (known.few.size() < 2 ? known.few : known.more).push_back(drawn(seed++, size));
+    return known;
+  };
+  Known wild = known({0.3, 2, 0.02, 40, 1, 0.1, 7, 0.5});
+  StrictVerdict verdict = wild.judge(drawn(20, 3), drawn(21, 400));
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_THAT(verdict.sentence, HasSubstr("by orders of magnitude"));
+  EXPECT_GE(verdict.noise, kDecided) << "whoever judges by pieces goes by it";
+  // Not as far as nothing that was seen, and no number where there is none.
+  EXPECT_FALSE(wild.judge(drawn(20, 1e5), drawn(21, 1)).passed);
+  Tensor numberless = floats(std::vector<float>(kCount, std::nanf("")));
+  EXPECT_FALSE(wild.judge(numberless, drawn(21, 400)).passed);
+  // Evaluations that keep each other's limits have limits that hold.
+  Known tame = known({1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_FALSE(tame.judge(drawn(20, 3), drawn(21, 400)).passed);
+  EXPECT_FALSE(tame.judge(drawn(20, 1), drawn(21, 6)).passed);
+  // Unless these are wide, and the result is a little beyond them.
+  Known wide = known({0.7, 2, 0.5, 3, 1, 0.6, 2.5, 0.8});
+  verdict = wide.judge(drawn(20, 1), drawn(21, 10));
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_THAT(verdict.sentence, Not(HasSubstr("by orders of magnitude")));
+  EXPECT_FALSE(wide.judge(drawn(20, 1), drawn(21, 60)).passed);
+  // And where the output is far larger than its noise it says something, however that is spread.
+  auto large = [&](unsigned seed, double size) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> numbers;
+    std::vector<float> values(kCount);
+    for (int i = 0; i < kCount; ++i)
+      values[i] = 1000 * float(std::sin(i)) + float(size) * numbers(random);
+    return floats(values);
+  };
+  Known told{.few = {large(2, 0.3), large(3, 2)}, .center = large(1, 0)};
+  for (double size : {0.02, 40., 1., 0.1, 7., 0.5})
+    told.more.push_back(large(unsigned(10 * size) + 40, size));
+  EXPECT_FALSE(told.judge(large(20, 3), large(21, 400)).passed);
 }
 
 TEST(StrictTest, NobodyLooksLongerThanHeMust) {

@@ -15,7 +15,8 @@ from cupel.torch.captured import capture
 from cupel.torch.graphs import Graph
 from cupel.torch.options import parse
 from cupel.worker.model_files import lower
-from cupel.worker.model_golden import golden_inference
+from cupel.worker.model_golden import golden_inference, golden_training
+from test_captured import Loader, run
 
 
 @pytest.fixture
@@ -122,3 +123,25 @@ def test_what_the_frontend_refuses_is_taken_apart(taken_apart: list[str], monkey
     graph = captured(nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True)), torch.randn(2, 3))
     assert taken_apart
     agree(graph)
+
+
+class Reaching(nn.Module):
+    """As EfficientNet pools: one window, of whatever size, that reaches beyond the picture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 1)
+        self.average, self.largest = nn.AvgPool2d(320, ceil_mode=True), nn.MaxPool2d(9, stride=8, padding=1, dilation=2, ceil_mode=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.layer(x)
+        return self.average(y) + self.largest(y)
+
+
+def test_windows_may_reach_beyond_the_picture() -> None:
+    torch.manual_seed(0)
+    for make, model in ((golden_inference, Reaching().eval()), (golden_training, Reaching().train())):
+        golden = make(Loader, model, (torch.randn(2, 3, 10, 9),), {}, seed=0)
+        (graph,) = golden.capture().graphs
+        for actual, expected in zip(run(graph), golden.expected, strict=True):
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pytest
@@ -179,6 +180,55 @@ def test_weights_that_are_written_to_are_no_fault_of_a_device() -> None:
         golden_inference(None, Writes(-9.0).eval(), (torch.randn(3, 4),), {}, 0)
     assert told.value.kind == "not_captured"
     run(golden_inference(None, Writes(0.0).eval(), (torch.randn(3, 4),), {}, 0).capture())  # The same after each call.
+
+
+def test_layers_without_sizes_get_them_in_the_first_run() -> None:
+    run(golden_inference(None, nn.Sequential(nn.LazyLinear(5), nn.ReLU()).eval(), (torch.randn(3, 4),), {}, 0).capture())
+
+
+def test_models_of_torchscript_have_state_too() -> None:
+    model = torch.jit.script(Buffer())
+    golden = golden_inference(None, model.eval(), (torch.randn(3, 4),), {}, 0)
+    assert golden.facts["state"]
+    capture = golden.capture()
+    run(capture)
+    assert capture.method == "trace" and not capture.outside
+
+
+class Arrays(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor) -> object:
+        y = self.layer(x)
+        yield y.detach().numpy()
+        yield y.detach().numpy() + 1
+
+
+def test_results_of_a_generator_of_arrays_are_those_of_the_calls_behind_them() -> None:
+    golden = golden_inference(None, Arrays().eval(), (torch.randn(3, 4),), {}, 0)
+    assert golden.result_names == ["0", "1"] and golden.facts["output"] == "tuple (numpy float32[3x4], numpy float32[3x4])"
+    run(golden.capture())
+
+
+TICKS = itertools.count(1)
+
+
+class Clock(nn.Linear):
+    """Goes by something that is no part of it, and that no seed reaches."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x) + 3.0 ** next(TICKS)
+
+
+def test_a_model_that_is_another_one_each_time_is_found_out() -> None:
+    golden = golden_inference(None, Clock(4, 4).eval(), (torch.randn(3, 4),), {}, 0)
+    assert golden.differs_again().startswith("result 0 is off by")
+    golden = golden_training(Loader, Clock(4, 4).train(), (torch.randn(3, 4),), {}, 0)
+    assert golden.differs_again().startswith("result 0 is off by")
+    assert not golden_inference(None, Buffer().eval(), (torch.randn(3, 4),), {}, 0).differs_again(), "it begins as the first run did"
+    assert not golden_training(Loader, nn.Sequential(nn.Linear(4, 4), nn.Dropout()).train(), (torch.randn(3, 4),), {}, 0).differs_again()
 
 
 def test_floats_of_8_bits_are_results() -> None:

@@ -7,7 +7,7 @@ import contextlib
 import pytest
 import torch
 
-from cupel.torch.sound_kernels import sound_attention, sound_attention_backward, sound_sums, with_sound_kernels
+from cupel.torch.sound_kernels import sound_attention, sound_attention_backward, sound_call, sound_kernels, sound_sums, with_sound_kernels
 
 ROWS = 1024
 
@@ -236,3 +236,61 @@ def test_gradients_of_attention_of_a_graph_know_it_too() -> None:
     columns = torch.softmax(tensors[0].float() @ tensors[1].float().mT * 8**-0.5 + mask.float(), -1)
     exact = columns.mT @ tensors[3].float()
     assert float((right.float() - exact).norm()) < 0.01 * float(exact.norm()) < float((wrong.float() - exact).norm())
+
+
+# Two samples that are near each other beside their mean, as the last norm of a classifier meets them.
+NEAR = torch.randn(1, 64, generator=torch.Generator().manual_seed(3)) + 3 + 0.05 * torch.randn(2, 64, generator=torch.Generator().manual_seed(4))
+
+
+@pytest.mark.parametrize(("make", "told"), [(lambda: torch.nn.BatchNorm1d(64), "batch_norm in float32"), (lambda: torch.nn.InstanceNorm1d(64, affine=True, track_running_stats=True), "instance_norm in float32")])
+def test_statistics_of_a_batch_are_not_rounded_before_they_are_used(make, told: str) -> None:
+    x = NEAR if told.startswith("batch") else NEAR.T[None].contiguous()
+
+    def found(dtype: torch.dtype, calls: list[str] | None) -> list[torch.Tensor]:
+        model = make().to(dtype)
+        given = x.bfloat16().to(dtype).requires_grad_()
+        with sound_kernels() if calls is not None else contextlib.nullcontext([]) as replaced:
+            output = model(given)
+            output.backward(torch.linspace(-1, 1, output.numel()).view_as(output).bfloat16().to(dtype))
+        if calls is not None:
+            calls.extend(replaced)
+        return [output.detach(), given.grad, *(one.grad for one in model.parameters()), model.running_mean, model.running_var]
+
+    calls: list[str] = []
+    exact, sound, plain = found(torch.float64, []), found(torch.bfloat16, calls), found(torch.bfloat16, None)
+    assert calls == [told] and all(one.dtype == torch.bfloat16 for one in sound)
+    far = [[float((one.double() - other).norm() / other.norm()) for one, other in zip(tensors, exact, strict=True)] for tensors in (sound, plain)]
+    assert max(far[0]) < 8e-3 and far[1][0] > 0.1, far
+
+
+def test_graphs_and_traces_have_statistics_that_are_not_rounded() -> None:
+    x, gradient = NEAR.bfloat16(), torch.linspace(-1, 1, 128).view(2, 64).bfloat16()
+    ones, zeros = torch.ones(64), torch.zeros(64)
+    aten = torch.ops.aten
+
+    def found(dtype: torch.dtype, of) -> tuple[torch.Tensor, ...]:
+        mean, variance = zeros.to(dtype), ones.to(dtype)
+        result, saved, inverse = of(aten.native_batch_norm.default)(x.to(dtype), ones.to(dtype), zeros.to(dtype), mean, variance, True, 0.1, 1e-5)
+        assert saved.dtype == inverse.dtype == dtype
+        return result, mean, variance, *of(aten.native_batch_norm_backward.default)(gradient.to(dtype), x.to(dtype), ones.to(dtype), mean, variance, saved, inverse, True, 1e-5, [True, True, True])
+
+    exact = found(torch.float64, lambda func: func)
+    for of, holds in ((lambda func: sound_call(func, []), True), (lambda func: func, False)):
+        far = max(float((one.double() - other).norm() / other.norm()) for one, other in zip(found(torch.bfloat16, of), exact, strict=True))
+        assert (far < 8e-3) == holds, far
+    graph = torch.fx.Graph()
+    graph.output(graph.call_function(aten._native_batch_norm_legit_functional.default, (graph.placeholder("x"), *(graph.placeholder(name) for name in "wbmv"), True, 0.1, 1e-5)))
+    results = with_sound_kernels(torch.fx.GraphModule(torch.nn.Module(), graph))(x, *(one.bfloat16() for one in (ones, zeros, zeros, ones)))
+    assert len(results) == 5 and float((results[0].double() - exact[0]).norm() / exact[0].norm()) < 8e-3 and all(one.dtype == torch.bfloat16 for one in results)
+
+
+def test_exponentials_of_matrices_are_numbers() -> None:
+    matrix = torch.randn(16, 16, generator=torch.Generator().manual_seed(5)).mul(0.1).bfloat16()
+    exact = torch.linalg.matrix_exp(matrix.double())
+    with sound_kernels() as calls:
+        leaf = matrix.clone().requires_grad_()
+        found = [torch.matrix_exp(leaf), torch.linalg.matrix_exp(matrix)]
+        found[0].sum().backward()
+    found.append(sound_call(torch.ops.aten.linalg_matrix_exp.default, calls)(matrix))
+    assert calls == ["matrix_exp in float32"] * 3 and bool(leaf.grad.isfinite().all())
+    assert all(one.dtype == torch.bfloat16 and float((one.double() - exact).norm() / exact.norm()) < 4e-3 for one in found)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from dataclasses import dataclass
 
+import numpy
 import pytest
 import torch
 
-from cupel.torch.structure import Flat, describe, replaced, results_of, tensors_of
+from cupel.torch.structure import Flat, describe, realized, replaced, results_of, tensors_of
 
 
 class Layer:
@@ -47,6 +49,11 @@ def paths(value: object) -> list[str]:
     (Pair(torch.ones(1), [torch.ones(1)]), ["0", "1.0"]),
     (Output(torch.ones(1), Cache([Layer(torch.ones(1), torch.ones(1))])), ["logits", "past.layers.0.keys", "past.layers.0.values"]),
     ({"module": torch.nn.Linear(1, 1), "function": len, "kind": Output}, []),
+    (collections.deque([torch.ones(1), [torch.ones(1)]]), ["0", "1.0"]),
+    ({torch.ones(1)}, ["0"]),
+    ({torch.ones(1), torch.ones(2)}, []),  # In no order.
+    ([numpy.ones(2), "text", numpy.array(["text"])], ["0"]),
+    ([numpy.ones(2), torch.ones(1)], ["1"]),
 ])
 def test_every_tensor_is_found_by_its_path(value: object, expected: list[str]) -> None:
     assert paths(value) == expected
@@ -56,6 +63,31 @@ def test_an_object_that_holds_itself_ends() -> None:
     cache = Cache([])
     cache.owner, cache.tensor = cache, torch.ones(1)
     assert paths(cache) == ["tensor"]
+
+
+def test_containers_may_be_deeper_than_pythons_stack() -> None:
+    deep = [torch.ones(1)]
+    for _ in range(3000):
+        deep = [deep]
+    assert paths(deep) == ["0.0.0.0. 2993 more .0.0.0.0"]
+    deep[0].append(deep)  # Once is enough.
+    assert len(paths(deep)) == 1
+    same = [torch.ones(1)]
+    assert paths([same, same]) == ["0.0", "1.0"]
+
+
+def test_what_can_be_gone_through_once_is_gone_through_once() -> None:
+    found = realized({"all": (torch.full((1,), float(i)) for i in range(3)), "flag": True})
+    assert paths(found) == paths(found) == ["all.0", "all.1", "all.2"] and found["flag"]
+    plain = [torch.ones(1)]
+    assert realized(plain) is plain
+    with pytest.raises(ValueError, match="a repeat, gives more than"):
+        realized(itertools.repeat(torch.ones(1)))
+
+
+def test_a_copy_of_a_deque_is_one() -> None:
+    copy = replaced(collections.deque([torch.ones(1)], 3), lambda tensor: tensor + 1)
+    assert type(copy) is collections.deque and copy.maxlen == 3 and copy[0].item() == 2
 
 
 def test_a_copy_keeps_types_aliases_and_the_original() -> None:

@@ -4,6 +4,7 @@
 #include "cupel/compare/Strict.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace cupel::testbench::worker {
@@ -100,7 +101,8 @@ bool isForLackOfTime(const results::TestRecord &record, const TestNoise &noise) 
     if (noise.lacksTime())
       return one.pcc && *one.pcc >= compare::kDefaultPcc;
     return one.worstInNoise && one.wholeInNoise &&
-           compare::moreCouldTell(*one.worstInNoise, *one.wholeInNoise);
+           (compare::moreCouldTell(*one.worstInNoise, *one.wholeInNoise) ||
+            (std::isfinite(*one.worstInNoise) && one.noise.value_or(0) >= compare::kDecided));
   };
   return record.outcome == results::Outcome::Failed && noise.isCutShort() &&
          std::ranges::all_of(record.comparisons, couldPass);

@@ -31,6 +31,7 @@ from cupel.torch.program import make_program
 from cupel.torch.recorded import NotRecorded
 from cupel.torch.recorded_training import recorded_step
 from cupel.torch.recurrent_layers import dropout_between_layers
+from cupel.torch.sound_kernels import sound_sums
 from cupel.torch.structure import Flat
 from cupel.torch.time_limit import TookTooLong, limited
 from cupel.torch.traced import traced
@@ -200,14 +201,22 @@ def _compiled(step: _Stepping, expected: list[torch.Tensor], seed: int, refusal:
     return Capture(made.graphs, "compile", refusal, made.breaks, made.outside)
 
 
-def _check(flat: Flat, exported: torch.nn.Module, expected: torch.Tensor, seed: int, judged: torch.nn.Module) -> None:
-    """The forward part says whether it is the model: its gradient follows from it."""
-    with _Stepping(flat, expected, [], judged).restored(), torch.no_grad():
+def _check(flat: Flat, exported: torch.nn.Module, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module) -> None:
+    """Goes through the graph forward and backward: what has a backward of its own (functions, hooks) is not in it."""
+    ours = {_memory(parameter): name for name, parameter in reversed(list(flat.model.named_parameters()))}
+    wanted = [(ours.get(_memory(one), ""), one) for one in dict(exported.named_parameters(remove_duplicate=False)).values() if one.requires_grad]
+    with _Stepping(flat, gradient, [], judged).restored(), torch.enable_grad(), sound_sums([]):
         torch.manual_seed(seed)
         (output,) = exported(*(tensor.clone() for _, tensor in flat.inputs))
-    if differing := first_difference([judged(output)], [expected]):
-        raise NotCaptured(f"its graph gives another output than the model, also where torch runs it: {differing}")
+        found: dict[str, torch.Tensor] = {}
+        for (name, _), one in zip(wanted, torch.autograd.grad(output, [one for _, one in wanted], gradient, allow_unused=True), strict=True):
+            if one is not None:  # Of tied ones each has a part.
+                found[name] = found[name] + one if name in found else one
     flat.begin()
+    if missing := [name for name in names if name not in found]:
+        raise NotCaptured(f"its graph gives '{missing[0]}' no gradient, also where torch runs it")
+    if differing := _difference([*(found[name] for name in names), judged(output.detach())], expected):
+        raise NotCaptured(f"its graph gives another output than the model, also where torch runs it: {differing}")
 
 
 def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool = False) -> Graph:
@@ -254,7 +263,7 @@ def _exported(flat: Flat, gradient: torch.Tensor, names: list[str], expected: li
         with without_exporters_warnings():
             exported = torch.export.export(flat, tuple(tensor for _, tensor in given), strict=False).module()
         if is_checked:
-            _check(flat, exported, expected[-1], seed, judged)
+            _check(flat, exported, gradient, names, expected, seed, judged)
         _merge_tied(exported)
         step = _Step(exported, judged)
         theirs = dict(step.named_parameters(remove_duplicate=False))

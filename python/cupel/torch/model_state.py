@@ -89,16 +89,28 @@ class WeightsWritten(Exception):
 
 
 def _version(tensor: torch.Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version
+    """How often it was written to; of one that has no size before the first run, never."""
+    return 0 if torch.nn.parameter.is_lazy(tensor) or tensor.is_inference() else tensor._version
+
+
+def _attributes(module: torch.nn.Module) -> dict[str, Any]:
+    """By name. TorchScript keeps its own where Python does not reach; of its modules buffers alone are state, which no run replaces."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return dict(module.named_buffers(recurse=False))
+    return vars(module)
+
+
+def _weights(module: torch.nn.Module) -> dict[str, torch.Tensor | None]:
+    return dict(module.named_parameters(recurse=False)) if isinstance(module, torch.jit.ScriptModule) else module._parameters
 
 
 class ModelState:
     """The state of a model as it is now."""
 
     def __init__(self, model: torch.nn.Module):
-        self._weights = [(module, dict(module._parameters)) for module in model.modules()]
+        self._weights = [(module, dict(_weights(module))) for module in model.modules()]
         self._versions = {name: (parameter, _version(parameter)) for name, parameter in model.named_parameters()}
-        self._kept = [(module, {name: _Kept.of(value) for name, value in vars(module).items() if self._counts(name)}) for module in model.modules()]
+        self._kept = [(module, {name: _Kept.of(value) for name, value in _attributes(module).items() if self._counts(name)}) for module in model.modules()]
 
     @staticmethod
     def _counts(name: str) -> bool:
@@ -109,10 +121,10 @@ class ModelState:
         return [name for name, (parameter, version) in self._versions.items() if _version(parameter) != version]
 
     def is_as_it_was(self) -> bool:
-        if self.written() or any(module._parameters.get(name) is not one for module, weights in self._weights for name, one in weights.items()):
+        if self.written() or any(_weights(module).get(name) is not one for module, weights in self._weights for name, one in weights.items()):
             return False
         for module, kept in self._kept:
-            now = {name: value for name, value in vars(module).items() if self._counts(name)}
+            now = {name: value for name, value in _attributes(module).items() if self._counts(name)}
             if now.keys() != kept.keys() or not all(one.is_as_it_was(now[name]) for name, one in kept.items()):
                 return False
         return True
@@ -120,9 +132,9 @@ class ModelState:
     def put_back(self) -> None:
         with torch.no_grad():
             for module, weights in self._weights:
-                module._parameters.update(weights)
+                _weights(module).update(weights)
             for module, kept in self._kept:
-                own = vars(module)
+                own = _attributes(module)
                 for name in [name for name in own if self._counts(name) and name not in kept]:
                     del own[name]
                 for name, one in kept.items():

@@ -7,7 +7,8 @@ after some hundred terms: they are given the next wider type. Attention's backwa
 of sums in float32. Where values are much alike, all that decides is less than that rounding; and where a logarithm is large, float32 has no room for its fraction:
 of a row that a mask fills with the least number of its type nothing is left of how many keys there are, and its gradient is that many times too large. Such
 a backward is computed from the scores, and graphs get logarithms that are as good as their type. The gradient of a kernel over volumes in bfloat16 holds memory that nothing
-wrote for some sizes (3 x 1 x 1 over two images of 2 x 8 x 8): it is computed in float32. Every such call is counted, for the record.
+wrote for some sizes (3 x 1 x 1 over two images of 2 x 8 x 8): it is computed in float32. Statistics of a batch are rounded to the type of the parameters before
+they are used, and the variance is taken about the rounded mean: of a spread that is small beside the mean nothing is left in bfloat16. Batches are normalised in float32. `matrix_exp` of 16-bit floats is NaN from some sizes on (16 x 16, whatever is in it): it is computed in float32. Every such call is counted, for the record.
 """
 
 from __future__ import annotations
@@ -45,16 +46,54 @@ def sound_grid_sampler(original: Callable[..., torch.Tensor], replaced: list[str
     return call
 
 
+def sound_normalization(original: Callable[..., torch.Tensor], name: str, replaced: list[str]) -> Callable[..., torch.Tensor]:
+    """torch.batch_norm or torch.instance_norm (picture, weight, bias, running mean, running variance, whether statistics are the batch's, ...); so is its gradient."""
+
+    def call(picture: torch.Tensor, *rest: Any, **named: Any) -> torch.Tensor:
+        given = dict(zip(("weight", "bias", "running_mean", "running_var", "of_batch"), rest)) | named
+        of_batch = given.get("of_batch", given.get("training", given.get("use_input_stats")))
+        tensors = [one for one in (picture, *rest, *named.values()) if isinstance(one, torch.Tensor)]
+        if not of_batch or picture.dtype not in _NARROW or any(type(one) not in (torch.Tensor, torch.nn.Parameter) or one.device.type != "cpu" for one in tensors):
+            return original(picture, *rest, **named)
+        replaced.append(f"{name} in float32")
+        running = [one for one in (given.get("running_mean"), given.get("running_var")) if one is not None]
+        wide = {id(one): one.float() for one in tensors}
+        result = original(*(wide.get(id(one), one) for one in (picture, *rest)), **{key: wide.get(id(one), one) for key, one in named.items()})
+        for one in running:
+            if one.dtype in _NARROW:
+                one.copy_(wide[id(one)])
+        return result.to(picture.dtype)
+
+    return call
+
+
+def sound_matrix_exp(original: Callable[..., torch.Tensor], replaced: list[str]) -> Callable[..., torch.Tensor]:
+    """torch's call on matrices of narrow floats, in float32; so is its gradient."""
+
+    def call(matrix: torch.Tensor, *rest: Any, **named: Any) -> torch.Tensor:
+        if matrix.dtype not in _NARROW or matrix.device.type != "cpu":
+            return original(matrix, *rest, **named)
+        replaced.append("matrix_exp in float32")
+        return original(matrix.float(), *rest, **named).to(matrix.dtype)
+
+    return call
+
+
 @contextlib.contextmanager
 def sound_kernels() -> Iterator[list[str]]:
     """Inside, what Python calls is sound; the list tells which calls were made otherwise."""
     replaced: list[str] = []
-    before = torch.grid_sampler
-    torch.grid_sampler = sound_grid_sampler(before, replaced)
+    places = [(torch, "grid_sampler"), (torch, "batch_norm"), (torch, "instance_norm"), (torch, "matrix_exp"), (torch.linalg, "matrix_exp")]
+    before = [(place, name, getattr(place, name)) for place, name in places]
+    for place, name, original in before:
+        sound = (sound_grid_sampler(original, replaced) if name == "grid_sampler" else sound_matrix_exp(original, replaced) if name == "matrix_exp"
+                 else sound_normalization(original, name, replaced))
+        setattr(place, name, sound)
     try:
         yield replaced
     finally:
-        torch.grid_sampler = before
+        for place, name, original in before:
+            setattr(place, name, original)
 
 
 # --- sums --------------------------------------------------------------------------------------------------------------------------------
@@ -176,16 +215,67 @@ def sound_convolution_backward(replaced: list[str]) -> Callable[..., Any]:
     return call
 
 
+# --- statistics of batches ---------------------------------------------------------------------------------------------------------------
+
+_NORMALIZING = (_aten.native_batch_norm.default, _aten._native_batch_norm_legit.default, _aten._native_batch_norm_legit.no_stats, _aten._native_batch_norm_legit_functional.default)
+_NORMALIZATION_BACKWARD = _aten.native_batch_norm_backward.default
+_MATRIX_EXP = _aten.linalg_matrix_exp.default
+
+
+def sound_batch_statistics(func: Any, replaced: list[str]) -> Callable[..., Any]:
+    """torch's call in float32; the statistics it gives have the type that torch's would have."""
+    training = [argument.name for argument in func._schema.arguments].index("training")
+
+    def call(*args: Any, **named: Any) -> Any:
+        if named or args[0].dtype not in _NARROW or args[0].device.type != "cpu" or not args[training]:
+            return func(*args, **named)
+        replaced.append("batch_norm in float32")
+        wide = [one.float() if isinstance(one, torch.Tensor) else one for one in args]
+        result = func(*wide)
+        kept = next((one.dtype for one in args[1:5] if isinstance(one, torch.Tensor)), args[0].dtype)
+        if func in _NORMALIZING[:2]:  # The first writes without saying so.
+            for one, written in zip(args[3:5], wide[3:5], strict=True):
+                if isinstance(one, torch.Tensor):
+                    one.copy_(written)
+        return (result[0].to(args[0].dtype), *(one.to(kept) for one in result[1:]))
+
+    return call
+
+
+def sound_normalization_backward(replaced: list[str]) -> Callable[..., Any]:
+    """torch's call in float32, with statistics of what was normalised in the place of rounded ones."""
+
+    def call(gradient: torch.Tensor, picture: torch.Tensor, weight: Any, mean: Any, variance: Any, saved_mean: Any, saved: Any, training: bool, eps: float, mask: Any) -> tuple[Any, ...]:
+        if not training or picture.dtype not in _NARROW or picture.device.type != "cpu" or saved_mean is None or saved_mean.dtype not in _NARROW:
+            return _NORMALIZATION_BACKWARD(gradient, picture, weight, mean, variance, saved_mean, saved, training, eps, mask)
+        replaced.append("batch_norm_backward in float32")
+        wide = [None if one is None else one.float() for one in (gradient, picture, weight, mean, variance)]
+        found, places = wide[1], [0, *range(2, picture.dim())]
+        spread, center = torch.var_mean(found, places, correction=0)
+        result = _NORMALIZATION_BACKWARD(*wide, center, (spread + eps).rsqrt(), training, eps, mask)
+        return tuple(None if one is None else one.to((weight if i and weight is not None else picture).dtype) for i, one in enumerate(result))
+
+    return call
+
+
 def sound_call(func: Any, replaced: list[str]) -> Callable[..., Any]:
     """The call itself, or a sound one in its place."""
     if func is _ATTENTION_BACKWARD:
         return sound_attention_backward(replaced)
     if func is _CONVOLUTION_BACKWARD:
         return sound_convolution_backward(replaced)
+    if func is _NORMALIZATION_BACKWARD:
+        return sound_normalization_backward(replaced)
+    if func in _NORMALIZING:
+        return sound_batch_statistics(func, replaced)
+    if func is _MATRIX_EXP:
+        return sound_matrix_exp(func, replaced)
     return sound_sum(func, replaced) if func in _SUMMING or func in _IN_PLACE else func
 
 
 class _Sums(TorchDispatchMode):
+    supports_higher_order_operators = True  # `torch.cond`: what is called inside comes by as well.
+
     def __init__(self, replaced: list[str]):
         super().__init__()
         self._replaced = replaced
@@ -224,7 +314,7 @@ def sound_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
 def with_sound_kernels(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     """The same graph for torch to run, or a copy of it whose calls are sound."""
     sound = {_aten.grid_sampler_2d.default: lambda func: sound_grid_sampler(func, []), _aten._scaled_dot_product_flash_attention_for_cpu.default: lambda func: sound_attention,
-             **dict.fromkeys((*_SUMMING, _ATTENTION_BACKWARD, _CONVOLUTION_BACKWARD), lambda func: sound_call(func, []))}
+             **dict.fromkeys((*_SUMMING, *_NORMALIZING, _ATTENTION_BACKWARD, _CONVOLUTION_BACKWARD, _NORMALIZATION_BACKWARD, _MATRIX_EXP), lambda func: sound_call(func, []))}
     if not any(node.op == "call_function" and node.target in sound for node in module.graph.nodes):
         return module
     graph = torch.fx.Graph()

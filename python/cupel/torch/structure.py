@@ -6,10 +6,13 @@ else is fixed. Never changes what it is given.
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import copy
 import dataclasses
 import enum
+import itertools
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -18,7 +21,12 @@ import torch
 
 from cupel.worker.seeds import seed_python
 
+# Of objects inside of objects: what holds a model's tensors is not far, and other things lead anywhere. Containers may be as deep as they are.
 _MAX_DEPTH = 12
+# Of a path: more than that is shown by its ends.
+_MAX_KEYS = 24
+# Of what a generator gives, before it is taken for endless.
+_MAX_ITEMS = 4096
 # What never holds tensors that are a model's arguments or results, however deep one looks.
 _OPAQUE = (str, bytes, int, float, complex, bool, type(None), type, enum.Enum, types.ModuleType, types.FunctionType, types.MethodType,
            types.BuiltinFunctionType, torch.nn.Module, torch.dtype, torch.device, torch.Generator)
@@ -40,15 +48,21 @@ def is_cache_layer(value: Any) -> bool:
     return not isinstance(value, _OPAQUE) and isinstance(getattr(value, "keys", None), torch.Tensor) and isinstance(getattr(value, "values", None), torch.Tensor)
 
 
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, (list, tuple, collections.deque, collections.abc.Mapping))
+
+
 def children(value: Any, is_result: bool = False) -> list[tuple[Any, Any]] | None:
     """What a value is made of, by key; None for a leaf. Of a result's caches only keys and values count."""
     if isinstance(value, torch.Tensor) or isinstance(value, _OPAQUE):
         return None
     if isinstance(value, collections.abc.Mapping):
         return [(key, value[key]) for key in value]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, collections.deque)):
         return list(enumerate(value))
-    if isinstance(value, (set, frozenset)) or callable(value):
+    if isinstance(value, (set, frozenset)):
+        return list(enumerate(value)) if len(value) == 1 else None  # Of several tensors none is the first.
+    if callable(value):
         return None
     if is_result and is_cache_layer(value):
         return [("keys", value.keys), ("values", value.values)]
@@ -57,30 +71,82 @@ def children(value: Any, is_result: bool = False) -> list[tuple[Any, Any]] | Non
 
 def tensors_of(value: Any) -> list[tuple[str, torch.Tensor]]:
     """All tensors with their paths (`past_key_values.layers.0.keys`), each object once, in order."""
-    return list(_walk(value, "", set(), 0))
+    return list(_walk(value))
 
 
 def results_of(value: Any) -> list[tuple[str, torch.Tensor]]:
-    """The tensors of a model's result that are compared: all but the bookkeeping of caches."""
-    return list(_walk(value, "", set(), 0, is_result=True))
+    """The tensors of a model's result that are compared: all but the bookkeeping of caches. Of one that has none, its arrays."""
+    return list(_walk(value, is_result=True)) or list(_walk(value, is_result=True, leaf_of=_array))
 
 
-def _walk(value: Any, path: str, seen: set[int], depth: int, is_result: bool = False) -> Iterator[tuple[str, torch.Tensor]]:
-    if isinstance(value, torch.Tensor):
-        yield path, value
-        return
-    inner = children(value, is_result) if depth < _MAX_DEPTH else None
-    if not inner or id(value) in seen:
-        return
-    is_plain = isinstance(value, (list, tuple, collections.abc.Mapping))
-    if not is_plain:
-        seen.add(id(value))
-    for key, child in inner:
-        yield from _walk(child, f"{path}.{key}" if path else str(key), seen, depth + 1, is_result)
+def _tensor(value: Any) -> torch.Tensor | None:
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def _array(value: Any) -> torch.Tensor | None:
+    """A NumPy array of numbers, in its own memory."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray) or not value.flags.writeable:
+        return None
+    try:
+        return torch.from_numpy(value)
+    except (TypeError, ValueError):  # Texts, objects, strides that torch does not have.
+        return None
+
+
+def _path(keys: Sequence[Any]) -> str:
+    if len(keys) <= _MAX_KEYS:
+        return ".".join(map(str, keys))
+    return f"{'.'.join(map(str, keys[:4]))}. {len(keys) - 8} more .{'.'.join(map(str, keys[-4:]))}"
+
+
+def _walk(value: Any, is_result: bool = False, leaf_of: Callable[[Any], torch.Tensor | None] = _tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    """Goes by a list of its own: containers may be deeper than Python's stack."""
+    seen: set[int] = set()
+    keys: list[Any] = []
+    # Of each container that is open: itself, what is left of it, and how many objects it lies in.
+    opened: list[tuple[Any, Iterator[tuple[Any, Any]], int]] = []
+    waiting: list[tuple[Any, int]] = [(value, 0)]
+    while True:
+        if waiting:
+            one, depth = waiting.pop()
+            if (leaf := leaf_of(one)) is not None:
+                yield _path(keys), leaf
+            elif (inner := children(one, is_result) if depth < _MAX_DEPTH else None) and id(one) not in seen:
+                seen.add(id(one))
+                opened.append((one, iter(inner), depth if _is_plain(one) else depth + 1))
+                keys.append(None)
+                continue
+        while opened:
+            one, rest, depth = opened[-1]
+            if (following := next(rest, None)) is not None:
+                keys[-1] = following[0]
+                waiting.append((following[1], depth))
+                break
+            opened.pop()
+            keys.pop()
+            if _is_plain(one):
+                seen.discard(id(one))  # The same list in two places counts twice; in itself it does not.
+        else:
+            return
+
+
+def realized(value: Any) -> Any:
+    """The same with all that a generator, or another thing that can be gone through once, has to give: what is in it is computed now."""
+    if isinstance(value, collections.abc.Iterator):
+        items = tuple(itertools.islice(value, _MAX_ITEMS + 1))
+        if len(items) > _MAX_ITEMS:
+            raise ValueError(f"the model's result, a {type(value).__name__}, gives more than {_MAX_ITEMS} things")
+        return items
+    if type(value) in (list, tuple, dict):
+        inner = value.values() if type(value) is dict else value
+        if any(isinstance(one, collections.abc.Iterator) for one in inner):
+            return _container(value, realized)
+    return value
 
 
 def holds_tensors(value: Any) -> bool:
-    return next(_walk(value, "", set(), 0), None) is not None
+    return next(_walk(value), None) is not None
 
 
 def replaced(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
@@ -95,8 +161,8 @@ def _replace(value: Any, change: Callable[[torch.Tensor], torch.Tensor], known: 
         result = change(value)
     elif depth >= _MAX_DEPTH or children(value) is None:
         return value
-    elif isinstance(value, collections.abc.Mapping) or isinstance(value, (list, tuple)):
-        result = _container(value, lambda child: _replace(child, change, known, depth + 1))
+    elif _is_plain(value):
+        result = _container(value, lambda child: _replace(child, change, known, depth))
     else:
         if not holds_tensors(value):
             return value
@@ -116,6 +182,8 @@ def _container(value: Any, made: Callable[[Any], Any]) -> Any:
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items) if type(value) is tuple else type(value)(items)
     if isinstance(value, list):
         return [made(item) for item in value]
+    if isinstance(value, collections.deque):
+        return collections.deque(map(made, value), value.maxlen)
     if type(value) is dict:
         return {key: made(item) for key, item in value.items()}
     if isinstance(value, collections.abc.MutableMapping):
@@ -135,7 +203,9 @@ def describe(value: Any, depth: int = 0) -> str:
         return f"nested {dtype}" if value.is_nested else f"{dtype}[{'x'.join(map(str, value.shape))}]"
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
-    if depth < 3 and isinstance(value, (list, tuple, collections.abc.Mapping)):
+    if (array := _array(value)) is not None:
+        return f"numpy {describe(array)}"
+    if depth < 3 and _is_plain(value):
         named = isinstance(value, collections.abc.Mapping)
         parts = [f"{key}: {describe(child, depth + 1)}" if named else describe(child, depth + 1) for key, child in (children(value) or [])[:12]]
         more = ", ..." if len(value) > 12 else ""

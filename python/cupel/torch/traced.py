@@ -90,6 +90,14 @@ class _Trace(Program):
     def name_of(self, tensor: torch.Tensor) -> str:
         return self._known(tensor) or super().name_of(tensor)
 
+    def recognise(self, tensor: torch.Tensor) -> None:
+        """A tensor that was made of an array's memory: the one that the array came from, which it keeps."""
+        if self.is_computed(tensor) or not can_be_held(tensor):
+            return
+        for key, reference in list(self._alive.items()):
+            if (other := reference()) is not None and self.is_computed(other) and _place(other) == _place(tensor):
+                self._names[id(tensor)] = self._names[key]
+
     def is_computed(self, tensor: torch.Tensor) -> bool:
         """Whether some call of the program made it out of other tensors, rather than passing on what came in."""
         return self._known(tensor) in self._computed
@@ -215,8 +223,20 @@ class _Trace(Program):
 
 
 @contextlib.contextmanager
+def _plain_branches() -> Iterator[None]:
+    """Of `torch.cond` the branch that is gone through, as Python's `if`: torch compiles it even where nobody asks for graphs."""
+    original = torch.cond
+    torch.cond = lambda condition, branch, other, operands=(): (branch if bool(condition) else other)(*operands)
+    try:
+        yield
+    finally:
+        torch.cond = original
+
+
+@contextlib.contextmanager
 def _tracing(trace: _Trace, keeps: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_plain_branches())
         if keeps:
             stack.enter_context(plain_lstm())
         if not keeps:
@@ -242,6 +262,8 @@ def traced(flat: Flat, call: Callable[[], list[torch.Tensor]], given: list[tuple
         results = call()
     if difference := differing(results, expected):
         raise NotCaptured(f"the model gives another result when it runs again: {difference}")
+    for result in results:
+        trace.recognise(result)
     if not any(trace.is_computed(result) for result in results):
         raise NotCaptured("none of its results is computed by calls that a program can hold" + (f"; torch runs {', '.join(trace.outside)}" if trace.outside else ""))
     names = [name for name, _ in known] + [f"constant_{i}" for i in range(len(trace.constants()))]

@@ -12,15 +12,15 @@ from typing import Any
 
 import torch
 
-from cupel.torch.captured import Capture, capture, exported
+from cupel.torch.captured import Capture, capture, exported, first_difference
 from cupel.torch.captured_training import capture_training, joint
 from cupel.torch.graphs import Graph
 from cupel.torch.model_state import ModelState, WeightsWritten, settled
 from cupel.torch.sound_kernels import sound_kernels, sound_sums
-from cupel.torch.structure import Flat, describe, replaced, results_of
+from cupel.torch.structure import Flat, describe, realized, replaced, results_of
 from cupel.worker.llm import Padding
 from cupel.worker.loaders import LoaderError
-from cupel.worker.seeds import seed_all
+from cupel.worker.seeds import seed_all, seeds_drawn_alike
 from cupel.worker.training_output import TrainingOutput
 
 
@@ -38,6 +38,22 @@ class Golden:
     """Of the output, in training."""
     output_paths: list[str] = field(default_factory=list)
     """Where that output is in the model's result, if the loader does not say it."""
+    again: Callable[[], list[torch.Tensor]] | None = None
+    """Runs the model once more, from where its first run began, and gives what ends `expected`."""
+
+    def differs_again(self) -> str:
+        """How another run of the model is off from the first, though all that can be seeded is seeded alike; empty where it is not, or nobody can say."""
+        if self.again is None:
+            return ""
+        self.flat.begin()
+        try:
+            with seeds_drawn_alike():
+                results = self.again()
+        except Exception:
+            return ""
+        finally:
+            self.flat.begin()
+        return first_difference(results, self.expected[-len(results):] if results else self.expected)
 
 
 def _cloned(value: Any) -> Any:
@@ -87,15 +103,20 @@ def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again:
     return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"} if is_first else {}
 
 
+@seeds_drawn_alike()
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     def judged(result: Any) -> list[torch.Tensor]:
         """What is compared: every tensor of the result, without positions that are padding."""
-        return [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)]
+        return [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(realized(result))]
 
     def call() -> Any:
         own_args, own_kwargs = _cloned((args, kwargs))
         seed_all(seed)
-        return model(*own_args, **own_kwargs)
+        return realized(model(*own_args, **own_kwargs))
+
+    def again() -> list[torch.Tensor]:
+        with torch.no_grad(), sound_kernels():
+            return judged(call())
 
     before = ModelState(model)
     with torch.no_grad(), sound_kernels() as replaced:
@@ -107,7 +128,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
     facts = {"output": f"{type(output).__name__} {describe(output)}" if not isinstance(output, torch.Tensor) else describe(output), "finite": _is_finite(expected)}
     with torch.no_grad(), sound_kernels():
         facts |= _settle_state(before, model, flat, lambda: judged(call()), expected)
-    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), lambda is_checked=False: capture(flat, expected, seed, is_checked))
+    return Golden(flat, expected, [path or "output" for path, _ in found], facts | _told(replaced), seeds_drawn_alike()(lambda is_checked=False: capture(flat, expected, seed, is_checked)), again=again)
 
 
 class _Counted(torch.nn.Module):
@@ -123,6 +144,7 @@ class _Counted(torch.nn.Module):
         return self._padding.left_out(output, self.positions) if self._padding else output
 
 
+@seeds_drawn_alike()
 def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     """Forward in train mode, the output that the loader picks, and every parameter's gradient for a drawn gradient of that output.
 
@@ -136,6 +158,10 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
         own_args, own_kwargs = _cloned((args, kwargs))
         seed_all(seed)
         return output_of(model(*own_args, **own_kwargs))
+
+    def again() -> list[torch.Tensor]:
+        with torch.enable_grad(), sound_kernels():
+            return [judged(call().detach())]
 
     before = ModelState(model)
     with torch.enable_grad(), sound_kernels() as replaced:
@@ -160,20 +186,22 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     with torch.enable_grad(), sound_kernels():  # As the first run was: models ask for it, and so do loaders that look for an output with a gradient.
         facts |= _settle_state(before, model, flat, lambda: [call().detach()], [output.detach()])
     return Golden(flat, expected, [*gradients, "output"], facts | _told(replaced),
-                  lambda is_checked=False: capture_training(flat, gradient, list(gradients), expected, seed, judged, is_checked), gradient, output_of.paths)
+                  seeds_drawn_alike()(lambda is_checked=False: capture_training(flat, gradient, list(gradients), expected, seed, judged, is_checked)), gradient, output_of.paths, again)
 
 
 def _unknown(count: int) -> list[torch.Tensor]:
     return [torch.empty(0)] * count
 
 
+@seeds_drawn_alike()
 def export_inference(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], count: int, seed: int, padding: Padding | None = None) -> Graph:
     """The graph of a model that nobody has run, of whose `count` results nothing is expected yet; raises where torch.export gives none."""
-    flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(result)], seed)
+    flat = Flat(model, args, kwargs, lambda result: [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(realized(result))], seed)
     with torch.no_grad():
         return exported(flat, _unknown(count), seed)
 
 
+@seeds_drawn_alike()
 def export_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], gradient: torch.Tensor, names: list[str], seed: int,
                     padding: Padding | None = None, output_paths: Sequence[str] = ()) -> Graph:
     """The same of forward and backward: the gradients by `names` and the output, for this gradient of it."""

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from cupel.torch.graphs import one_line
-from cupel.torch.structure import results_of
+from cupel.torch.structure import realized, results_of
 from cupel.worker.loaders import LoaderError
 
 # How a zoo's registry begins when it has no handler.
@@ -74,17 +74,19 @@ class TrainingOutput:
 
     def __call__(self, result: Any) -> torch.Tensor:
         if self.paths:
-            return joined(result, self.paths)
+            return joined(realized(result), self.paths)
         try:
             output = self._loader.unpack_forward_output(result)
         except Exception as error:
             said = f"unpack_forward_output fails on a {type(result).__name__}: {one_line(error)}"
             if not (isinstance(error, ValueError) and str(error).startswith(_NO_HANDLER)) or isinstance(result, torch.Tensor):
                 raise LoaderError("no_output", said) from error
+            name = type(result).__name__
+            result = realized(result)
             self.paths = chosen_paths(result)
             if not self.paths:
                 raise LoaderError("no_output", f"{said}; and no tensor in it depends on a parameter that wants a gradient") from error
-            self.note = (f"{', '.join(path or 'the result' for path in self.paths)} of a {type(result).__name__}, for which the zoo's unpack_forward_output has no handler: "
+            self.note = (f"{', '.join(path or 'the result' for path in self.paths)} of a {name}, for which the zoo's unpack_forward_output has no handler: "
                          + ("all parameters that it depends on are reached from there" if len(self.paths) == 1 else "taken as one, since none of them alone depends on all parameters"))
             return joined(result, self.paths)
         if not isinstance(output, torch.Tensor):

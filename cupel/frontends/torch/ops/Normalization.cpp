@@ -36,18 +36,9 @@ struct BatchResult {
   Value y, mean, invstd, runningMean, runningVar; ///< The last two null if not updated.
 };
 
-/// Torch's kernels keep the statistics in the type of the parameters, if there are some, before
-/// they use them.
-Value stored(Node &n, Value x) {
-  Type kept = n.element("input");
-  for (StringRef name : {"weight", "bias", "running_mean", "running_var"})
-    if (n.declares(name) && n.has(name)) {
-      kept = n.element(name);
-      break;
-    }
-  return n.b.convert(n.b.convert(x, kept), H::elementOf(x));
-}
-
+/// In the type it computes in: torch's CPU kernels round statistics to the type of the parameters,
+/// which leaves nothing of a spread that is small beside the mean, and no other device does
+/// (docs/decisions/0136).
 std::optional<BatchResult> normalizeBatch(Node &n, Value x, bool training, Type type) {
   HloBuilder &b = n.b;
   int64_t rank = H::rankOf(x);
@@ -96,10 +87,6 @@ std::optional<BatchResult> normalizeBatch(Node &n, Value x, bool training, Type 
     variance = perChannel(b, runningVar, rank);
   }
   Value invstd = inverseDeviation(b, variance, eps);
-  if (training) {
-    mean = stored(n, mean);
-    invstd = stored(n, invstd);
-  }
   result.mean = mean;
   result.invstd = invstd;
   Value y = b.multiply(b.subtract(x, mean), invstd);
@@ -183,8 +170,8 @@ void lowerInstanceNorm(Node &n) {
     n.write("running_mean", mean);
     n.write("running_var", var);
   }
-  Value invstd = stored(n, inverseDeviation(b, m.variance, n.real("eps", 1e-5)));
-  Value y = b.multiply(b.subtract(x, stored(n, m.mean)), invstd);
+  Value invstd = inverseDeviation(b, m.variance, n.real("eps", 1e-5));
+  Value y = b.multiply(b.subtract(x, m.mean), invstd);
   if (n.has("weight"))
     y = b.multiply(y, perChannel(b, n.in("weight", type), rank));
   if (n.has("bias"))
@@ -212,7 +199,12 @@ void lowerBatchNormBackward(Node &n) {
   int64_t rank = H::rankOf(x);
   Dims dims = allButChannels(rank);
   Value mean, invstd;
-  if (train) {
+  if (train && (n.element("save_mean") != type || n.element(saved) != type)) {
+    // What the forward pass gave is rounded; what it used is not.
+    Moments m = moments(b, x, dims);
+    mean = m.mean;
+    invstd = inverseDeviation(b, m.variance, n.real("eps"));
+  } else if (train) {
     mean = perChannel(b, n.in("save_mean", type), rank);
     invstd = perChannel(b, n.in(saved, type), rank);
   } else {
