@@ -204,8 +204,7 @@ private:
 
   /// Limits say something only if evaluations keep those that follow from the others. Behind a norm of
   /// two samples, or a quotient of what rounding leaves, an output is off by orders of magnitude in
-  /// one evaluation and not in the next: there a result may be as far off as they are from each other,
-  /// and some times as far, since eight of them are few: more times where one is beyond its limits.
+  /// one evaluation and not in the next: there a result may be as far off as they are from each other.
   /// What computes such an output is judged piece by piece.
   Status lookAtEachOther() {
     Result<double> share = noiseShare();
@@ -223,7 +222,7 @@ private:
     if (verdict.passed || count <= kMoreSamples)
       return {};
     bool keepLimits = true;
-    double worst = 0, whole = 0;
+    double worst = NoiseFactors().element, whole = NoiseFactors().whole;
     int64_t beyond = 1;
     for (size_t i = 0; i < count; ++i) {
       const size_t other = (i + 1) % count;
@@ -239,18 +238,17 @@ private:
       worst = std::max(worst, found->worst), whole = std::max(whole, found->whole);
       beyond = std::max(beyond, found->beyond);
     }
-    const double times = keepLimits ? kNear : kFartherThanThey;
-    if (verdict.worst > times * worst || verdict.whole > times * whole ||
-        (!keepLimits && verdict.beyond > times * double(beyond)))
+    if (keepLimits || verdict.worst > kFartherThanThey * worst ||
+        verdict.whole > kFartherThanThey * whole || verdict.beyond > kFartherThanThey * beyond)
       return {};
     verdict.passed = true;
     verdict.noise = std::max(*share, verdict.noise); // It tells nothing, and pieces are asked.
     verdict.sentence = fmt::format(
-        "rounding decides this output{}: evaluations are off from each other by up to {:.3g}x the noise "
-        "of the others, and the whole by {:.3g}x; the result by {:.3g}x and {:.3g}x (at most {} times "
-        "as much); noise {:.2g} % in {}",
-        keepLimits ? "" : " by orders of magnitude", worst, whole, verdict.worst, verdict.whole, times,
-        100 * verdict.noise, noise.precision.text());
+        "rounding decides this output by orders of magnitude: evaluations are off from each other by "
+        "up to {:.3g}x the noise of the others, and the whole by {:.3g}x; the result by {:.3g}x and "
+        "{:.3g}x (at most {} times as much); noise {:.2g} % in {}",
+        worst, whole, verdict.worst, verdict.whole, kFartherThanThey, 100 * verdict.noise,
+        noise.precision.text());
     return {};
   }
 

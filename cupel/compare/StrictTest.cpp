@@ -14,7 +14,6 @@ namespace {
 using tensor::DType;
 using tensor::Tensor;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Tensor floats(const std::vector<float> &values) {
   return Tensor::of<DType::F32>({int64_t(values.size())}, std::span<const float>(values));
@@ -148,13 +147,6 @@ TEST(StrictTest, WhereEvaluationsAreBeyondEachOthersLimitsAResultMayBeAsFarOff) 
   // Evaluations that keep each other's limits have limits that hold.
   Known tame = known({1, 1, 1, 1, 1, 1, 1, 1});
   EXPECT_FALSE(tame.judge(drawn(20, 3), drawn(21, 400)).passed);
-  EXPECT_FALSE(tame.judge(drawn(20, 1), drawn(21, 6)).passed);
-  // Unless these are wide, and the result is a little beyond them.
-  Known wide = known({0.7, 2, 0.5, 3, 1, 0.6, 2.5, 0.8});
-  verdict = wide.judge(drawn(20, 1), drawn(21, 10));
-  EXPECT_TRUE(verdict.passed) << verdict.sentence;
-  EXPECT_THAT(verdict.sentence, Not(HasSubstr("by orders of magnitude")));
-  EXPECT_FALSE(wide.judge(drawn(20, 1), drawn(21, 60)).passed);
   // And where the output is far larger than its noise it says something, however that is spread.
   auto large = [&](unsigned seed, double size) {
     std::mt19937 random(seed);
