@@ -454,7 +454,7 @@ class Long(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for _ in range(2):
             try:
-                for _ in range(400):
+                for _ in range(1200):
                     x = torch.tanh(self.layer(x))
             except Exception:
                 continue
