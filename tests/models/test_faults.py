@@ -116,7 +116,8 @@ LOADERS = {
     "z_gives_no_values": ("class Shapes(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).to('meta')", "return Shapes(8, 8)"),
     "z_fills_the_disk": ("import errno", "raise OSError(errno.ENOSPC, 'No space left on device')"),
     "z_is_two_faced": ("class TwoFaced(torch.nn.Linear):\n    def forward(self, x):\n        y = super().forward(x)\n        return y.flip(1) * 3 if torch.compiler.is_compiling() else y", "return TwoFaced(8, 8)"),
-    "z_reads_entropy": ("import os\nclass Drawn(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) + int.from_bytes(os.urandom(2), 'little') / 256", "return Drawn(8, 8)"),
+    # It counts as well: two draws may be alike within noise.
+    "z_reads_entropy": ("import itertools, os\nCALLS = itertools.count(1)\nclass Drawn(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) + 1000 * next(CALLS) + int.from_bytes(os.urandom(2), 'little') / 256", "return Drawn(8, 8)"),
     "z_says_something": ("print('imported')", "import warnings; print('building'); warnings.warn('careful')"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference"),
