@@ -386,6 +386,7 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   int64_t weightBytes = cut.size(work.taps * shape.inputChannels / groups) * int64_t{sizeof(float)} / (shape.hasPairs ? 2 : 1);
   UnitWork shared{(rows + phases - 1) / phases, mostRows, cut, groups, weightBytes, pool.threadsFor(nanoseconds), nanoseconds};
   UnitGrid grid = planUnits(shared);
+  shared.rows = rows; // Of all phases.
   keepLines(grid, shared);
   int64_t units = grid.count() * groups;
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {

@@ -12,10 +12,10 @@ struct UnitWork {
   int64_t rows;
   int64_t mostRows; ///< Of a unit.
   PanelCut cut;
-  int64_t count;         ///< Of products like this.
-  int64_t bytes;         ///< Of all panels of one.
-  int threads;           ///< That will be there.
-  double nanoseconds;    ///< Of all together on one core, cautiously.
+  int64_t count;      ///< Of products like this.
+  int64_t bytes;      ///< Of all panels of one.
+  int threads;        ///< That will be there.
+  double nanoseconds; ///< Of all together on one core, cautiously.
 };
 
 /// Into how many parts rows and panels are cut; a part of each is a unit. It may depend on the number

@@ -110,17 +110,22 @@ def exported(flat: Flat, expected: list[torch.Tensor], seed: int, is_checked: bo
 
     Its calls are recorded (recorded.py); torch.export is asked where they are refused, or in doubt (docs/decisions/0133).
     """
+    return recorded_first(flat, is_checked, lambda: _recorded(flat, expected, seed), lambda: _exported(flat, expected, seed, is_checked))
+
+
+def recorded_first(flat: Flat, is_doubted: bool, record: Callable[[], Graph], export: Callable[[], Graph]) -> Graph:
+    """What `record` makes; what `export` does where that is refused or in doubt, with the reason."""
     why = "its graph is compared with the model"
-    if not is_checked:
+    if not is_doubted:
         try:
-            return _recorded(flat, expected, seed)
+            return record()
         except TookTooLong:
             raise
         except Exception as error:
             why = told(error)
         finally:
             flat.begin()
-    graph = _exported(flat, expected, seed, is_checked)
+    graph = export()
     graph.not_recorded = why
     return graph
 

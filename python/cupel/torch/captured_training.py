@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from cupel.torch import captured
-from cupel.torch.captured import Capture, compiled_graphs, decompositions, first_difference, with_least_outside, without_exporters_warnings
+from cupel.torch.captured import Capture, compiled_graphs, decompositions, first_difference, recorded_first, with_least_outside, without_exporters_warnings
 from cupel.torch.graphs import (
     Graph,
     NotCaptured,
@@ -33,7 +33,7 @@ from cupel.torch.recorded_training import recorded_step
 from cupel.torch.recurrent_layers import dropout_between_layers
 from cupel.torch.sound_kernels import sound_sums
 from cupel.torch.structure import Flat
-from cupel.torch.time_limit import TookTooLong, limited
+from cupel.torch.time_limit import limited
 from cupel.torch.traced import traced
 
 
@@ -221,19 +221,7 @@ def _check(flat: Flat, exported: torch.nn.Module, gradient: torch.Tensor, names:
 
 def joint(flat: Flat, gradient: torch.Tensor, names: list[str], expected: list[torch.Tensor], seed: int, judged: torch.nn.Module, is_checked: bool = False) -> Graph:
     """Forward and backward as one graph; raises where there is none, or `is_checked` and torch gets another output from it than from the model."""
-    why = "its graph is compared with the model"
-    if not is_checked:
-        try:
-            return _recorded(flat, gradient, names, expected, seed, judged)
-        except TookTooLong:
-            raise
-        except Exception as error:
-            why = told(error)
-        finally:
-            flat.begin()
-    graph = _exported(flat, gradient, names, expected, seed, judged, is_checked)
-    graph.not_recorded = why
-    return graph
+    return recorded_first(flat, is_checked, lambda: _recorded(flat, gradient, names, expected, seed, judged), lambda: _exported(flat, gradient, names, expected, seed, judged, is_checked))
 
 
 @contextlib.contextmanager
