@@ -87,6 +87,12 @@ Result<MemorySpace *> placeOf(PJRT_Device *device, PJRT_Memory *memory);
 Result<MinorToMajor> orderOf(const PJRT_Buffer_MemoryLayout *layout,
                               std::span<const int64_t> shape, int64_t elementBytes);
 
+/// What is said of a buffer that is gone.
+Error deletedError();
+
+/// Of the elements that buffers may have.
+Result<tensor::DType> typeOf(PJRT_Buffer_Type type);
+
 /// A new tensor with the elements that lie at `source` with these steps.
 Result<tensor::Tensor> copyIn(const void *source, tensor::DType type,
                                std::span<const int64_t> shape, std::span<const int64_t> steps);

@@ -111,6 +111,7 @@ void bindClient(PJRT_Api &api);
 void bindDevices(PJRT_Api &api);
 void bindMemories(PJRT_Api &api);
 void bindBuffers(PJRT_Api &api);
+void bindBufferTransfers(PJRT_Api &api);
 void bindTransfers(PJRT_Api &api);
 void bindExecutables(PJRT_Api &api);
 void bindTopologies(PJRT_Api &api);

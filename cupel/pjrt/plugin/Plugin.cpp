@@ -44,6 +44,7 @@ extern "C" __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi() {
     bindDevices(api);
     bindMemories(api);
     bindBuffers(api);
+    bindBufferTransfers(api);
     bindTransfers(api);
     bindExecutables(api);
     bindTopologies(api);
