@@ -249,7 +249,7 @@ template <typename Element> void depthwiseAny(const DepthwiseSpan &given) {
       span.c[x * span.ldc + channel] = span.bias ? sum + span.bias[channel] : sum;
     }
   if (span.finish && left < span.channels)
-    finishBlock(*span.finish, span.c + left, span.ldc, span.row, span.pixels, span.column + left, span.channels - left);
+    finishBlock(span.finish, span.c + left, span.ldc, span.c + left, span.ldc, span.row, span.pixels, span.column + left, span.channels - left);
 }
 
 } // namespace

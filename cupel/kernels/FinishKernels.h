@@ -158,14 +158,41 @@ template <int rows, int vectors>
   }
 }
 
-[[maybe_unused]] void finishBlock(const Finish &given, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns) {
-  const Finish finish = given; // A copy that stores cannot change.
-  for (int64_t i = 0; i < rows; ++i, c += ldc)
-    for (int64_t j = 0; j < columns; j += kWidth) {
-      int64_t count = columns - j < kWidth ? columns - j : kWidth;
-      Vector sums[1][1] = {{loadPart(c + j, count)}};
-      putSums(sums, &finish, row + i, column + j, count, c + j, ldc);
-    }
+/// Some rows and vectors of them, from memory to memory.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void finishPart(const Finish *finish, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row,
+                                              int64_t column, int64_t count) {
+  Vector sums[rows][vectors];
+#pragma unroll
+  for (int i = 0; i < rows; ++i)
+#pragma unroll
+    for (int j = 0; j < vectors; ++j)
+      sums[i][j] = j + 1 < vectors ? load(from + i * fromStride + j * kWidth) : loadPart(from + i * fromStride + j * kWidth, count);
+  putSums(sums, finish, row, column, count, c, ldc);
+}
+
+template <int rows>
+inline void finishRows(const Finish *finish, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row, int64_t column,
+                       int64_t columns) {
+  for (int64_t j = 0; j < columns; j += 2 * kWidth) {
+    int64_t left = columns - j;
+    if (left > kWidth)
+      finishPart<rows, 2>(finish, from + j, fromStride, c + j, ldc, row, column + j, left < 2 * kWidth ? left - kWidth : kWidth);
+    else
+      finishPart<rows, 1>(finish, from + j, fromStride, c + j, ldc, row, column + j, left);
+  }
+}
+
+[[maybe_unused]] void finishBlock(const Finish *given, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row, int64_t rows,
+                                  int64_t column, int64_t columns) {
+  constexpr int kRows = 4; // What is looked up for each column is so for some rows.
+  const Finish copy = given ? *given : Finish(); // Which stores cannot change.
+  const Finish *finish = given ? &copy : nullptr;
+  int64_t i = 0;
+  for (; i + kRows <= rows; i += kRows)
+    finishRows<kRows>(finish, from + i * fromStride, fromStride, c + i * ldc, ldc, row + i, column, columns);
+  for (; i < rows; ++i)
+    finishRows<1>(finish, from + i * fromStride, fromStride, c + i * ldc, ldc, row + i, column, columns);
 }
 
 [[maybe_unused]] bool joinColumns(const ColumnTerms &terms, float *factor, float *addend) {

@@ -278,8 +278,9 @@ struct KernelTable {
   DepthwiseFunction depthwise[2];
   /// For groups of [binary logarithm] channels; null where a vector does not hold one.
   GroupedFunction grouped[kGroupSizes];
-  /// Rows and columns of a result that lie in memory.
-  void (*finishBlock)(const Finish &finish, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column, int64_t columns);
+  /// Rows and columns of sums that lie in memory, finished (null: as they are) and put where they belong, which may be where they lie.
+  void (*finishBlock)(const Finish *finish, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row, int64_t rows,
+                      int64_t column, int64_t columns);
   bool (*joinColumns)(const ColumnTerms &terms, float *factor, float *addend);
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.

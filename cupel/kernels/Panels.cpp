@@ -251,7 +251,7 @@ void addTerms(const int32_t *terms, int64_t rows, float *c, int64_t ldc, int64_t
 void Epilogue::complete(const KernelTable &kernels, bool isFinished, float *c, int64_t ldc, int64_t row, int64_t rows,
                         int64_t column, int64_t columns) const {
   if (finish && !isFinished)
-    kernels.finishBlock(*finish, c, ldc, row, rows, column, columns);
+    kernels.finishBlock(finish, c, ldc, c, ldc, row, rows, column, columns);
   if (function)
     function(operands, c, ldc, row, rows, column, columns);
 }
@@ -304,11 +304,12 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   ScratchFrame frame;
   TileKernels tiles(kernels, work);
   BlockUse use(tiles);
-  // The last panel may be wider than the result: then matrix registers, which know nothing of that, compute its tiles beside it.
+  // Matrix registers know nothing of panels that are wider than the result, nor of what is done to sums: they leave these aside, where
+  // they stay in the nearest cache until they are finished and go where they belong.
+  const bool isAside = tiles.block != nullptr;
   int64_t lastPanel = cut.count - 1;
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
-  bool isRagged = tiles.block && work.endPanel == cut.count && lastColumns < lastWidth;
-  float *aside = isRagged && work.c ? frame.take<float>(work.rowCount * lastWidth) : nullptr;
+  bool isRagged = isAside && work.endPanel == cut.count && lastColumns < lastWidth;
   const float *bias = from(work.epilogue->bias, work.column);
   auto whole = [&](const float *columns) -> const float * {
     if (!isRagged || !columns)
@@ -325,36 +326,34 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   forChunks(work.taps, work.depth, tiles.depthChunk, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
   // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
   int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
-  // Sums that nobody keeps: those of such panels or, where no chunk goes on with them, of one tile.
-  bool isOneTile = !work.c && chunkCount == 1;
-  int64_t keptStride = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
-  float *kept = work.c ? nullptr : frame.take<float>(keptStride * (isOneTile ? tiles.mostRows() : work.rowCount));
+  // Sums that lie aside or that nobody keeps: those of such panels or, where no chunk goes on with them, of one tile.
+  const bool areKept = work.c && !isAside;
+  bool isOneTile = !areKept && chunkCount == 1;
+  int64_t keptColumns = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
+  float *kept = areKept ? nullptr : frame.take<float>(keptColumns * (isOneTile ? tiles.mostRows() : work.rowCount));
   auto multiplyOne = [&](const Chunk &chunk, int64_t panel, int64_t firstOfGroup, const float *next,
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
-    bool isLast = isRagged && panel == lastPanel, isAside = isLast && work.c;
     // Matrix registers do nothing but products, and neither do tiles with half vectors, which save
     // more than that costs where the depth is long.
     constexpr int64_t kShortDepth = 32;
     bool inRegisters =
         !tiles.block && (work.taps * work.depth < kShortDepth || !tiles.hasHalves(cut, panel));
-    PanelSums sums{work.c ? work.c + column : kept + (isOneTile ? 0 : column - cut.columnOf(firstOfGroup)),
-                   work.c ? work.ldc : keptStride, isOneTile};
+    int64_t before = isOneTile ? 0 : (column - cut.columnOf(firstOfGroup)) * work.rowCount;
+    PanelSums sums = areKept ? PanelSums{work.c + column, work.ldc} : PanelSums{kept + before, cut.widthOf(panel), isOneTile};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
     bool isLeft = chunk.isLast && (terms || isAside || !inRegisters || work.epilogue->function);
     auto finish = [&](int64_t row, float *tile, int64_t rows) {
+      const int64_t columns = cut.columnsOf(panel);
       if (terms)
-        addTerms(terms + row, rows, tile, isAside ? lastWidth : sums.ldc, cut.columnsOf(panel));
-      float *c = sums.at(row);
-      if (isAside)
-        for (int64_t i = 0; i < rows; ++i)
-          std::memcpy(c + i * sums.ldc, tile + i * lastWidth,
-                      static_cast<size_t>(lastColumns) * sizeof(float));
-      work.epilogue->complete(kernels, inRegisters, c, sums.ldc, work.row + row, rows, work.column + column,
-                              cut.columnsOf(panel));
+        addTerms(terms + row, rows, tile, sums.ldc, columns);
+      if (!isAside || !work.c)
+        return work.epilogue->complete(kernels, inRegisters, tile, sums.ldc, work.row + row, rows, work.column + column, columns);
+      float *c = work.c + column + row * work.ldc;
+      kernels.finishBlock(work.epilogue->finish, tile, sums.ldc, c, work.ldc, work.row + row, rows, work.column + column, columns);
+      work.epilogue->complete(kernels, true, c, work.ldc, work.row + row, rows, work.column + column, columns);
     };
-    multiplyPanel(use, work, chunk, panel, isAside ? PanelSums{aside, lastWidth} : sums,
-                  isLast ? lastBias : from(bias, column),
+    multiplyPanel(use, work, chunk, panel, sums, isRagged && panel == lastPanel ? lastBias : from(bias, column),
                   inRegisters ? work.epilogue->finish : nullptr, next, nextBytes, isLeft, finish);
   };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
