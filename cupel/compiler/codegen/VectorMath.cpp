@@ -45,13 +45,26 @@ V noMore(Emitter &e, V x, double high) {
 
 struct ExpNeeds {
   bool normal = false;  // Neither the result nor its power of two can be subnormal or infinite.
+  bool seldomSmall = false; // Results are seldom subnormal: these may take long.
   bool precise = false; // Little more than the last rounding, and not 1.02 ULP.
 };
+
+/// Below this e^x is subnormal. There numbers of the least subnormal's size are counted instead: many processors take
+/// more than a hundred cycles for a result that is subnormal or is rounded to zero, and masks are exponentials of -1e9.
+constexpr double kLeastOfNormal = -87.33654;
+constexpr int kLeastExponent = 149; // The least subnormal is 2^-149.
+
+/// `counts`, which are numbers up to 2^23, as whole multiples of the least subnormal, whose bits they are.
+V subnormal(Emitter &e, V counts) {
+  llvm::Type *t = counts->getType();
+  V rounded = e.asBits(e.CreateFAdd(counts, e.number(t, 0x1p23)));
+  return e.asFloat(e.CreateSub(rounded, e.integer(e.bitsOf(t), 0x4b000000)), t);
+}
 
 /// The same where there is an instruction for powers of two: a sixteenth of such a power comes from
 /// a register, and what is left needs three terms. Where it has to be precise, what that power has
 /// lost comes from another register.
-V exponentialByTable(Emitter &e, V x, bool isPrecise) {
+V exponentialByTable(Emitter &e, V x, ExpNeeds needs) {
   llvm::Type *t = x->getType();
   SmallVector<float> powers, losses;
   for (int i = 0; i < 16; ++i) {
@@ -66,16 +79,25 @@ V exponentialByTable(Emitter &e, V x, bool isPrecise) {
   V r = e.fma(k, e.number(t, -0x1.7f7d1cf8p-20), high);
   V rest = e.fma(e.CreateFMul(r, r), e.polynomial(r, kExpNear), r);
   V power = e.pick(llvm::ConstantDataVector::get(e.getContext(), powers), e.asBits(shifted));
-  if (!isPrecise)
-    return e.scale(e.fma(power, rest, power), k); // By the whole part of k.
-  V lost = e.pick(llvm::ConstantDataVector::get(e.getContext(), losses), e.asBits(shifted));
-  return e.scale(e.CreateFAdd(power, e.fma(power, rest, lost)), k);
+  V mantissa;
+  if (needs.precise) {
+    V lost = e.pick(llvm::ConstantDataVector::get(e.getContext(), losses), e.asBits(shifted));
+    mantissa = e.CreateFAdd(power, e.fma(power, rest, lost));
+  } else {
+    mantissa = e.fma(power, rest, power);
+  }
+  if (needs.normal || needs.seldomSmall)
+    return e.scale(mantissa, k); // By the whole part of k.
+  V isSmall = e.CreateFCmpOLT(x, e.number(t, kLeastOfNormal));
+  V raised = e.CreateFAdd(k, e.number(t, kLeastExponent));
+  V result = e.scale(mantissa, e.CreateSelect(isSmall, raised, k));
+  return e.CreateSelect(isSmall, subnormal(e, result), result);
 }
 
 /// e^x, -104 <= x <= 89.
 V exponential(Emitter &e, V x, ExpNeeds needs) {
   if (e.target.hasScale)
-    return exponentialByTable(e, x, needs.precise);
+    return exponentialByTable(e, x, needs);
   llvm::Type *t = x->getType();
   V one = e.number(t, 1);
   // Adding `magic` rounds to an integer, in the low bits; beside it there is room for an exponent's bias.
@@ -101,17 +123,28 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
   if (needs.normal)
     return e.CreateFMul(mantissa, e.asFloat(e.CreateAdd(exponent, e.asBits(one)), t));
   // In two steps, since 2^k itself may be subnormal or infinite: the last is one of two numbers, and the
-  // only one that can round.
+  // only one that can overflow.
   V isNegative = e.CreateICmpSLT(e.asBits(x), e.integer(e.bitsOf(t), 0));
   V last = e.CreateSelect(isNegative, e.number(t, 0x1p-64), e.number(t, 0x1p64));
   V first = e.asFloat(e.CreateSub(exponent, e.asBits(last)), t);
-  return e.CreateFMul(e.CreateFMul(mantissa, first), last);
+  if (needs.seldomSmall)
+    return e.CreateFMul(e.CreateFMul(mantissa, first), last);
+  V isSmall = e.CreateFCmpOLT(x, e.number(t, kLeastOfNormal));
+  last = e.CreateSelect(isSmall, e.number(t, 0x1p85), last); // 2^(149 - 64)
+  V result = e.CreateFMul(e.CreateFMul(mantissa, first), last);
+  return e.CreateSelect(isSmall, subnormal(e, result), result);
 }
 
 } // namespace
 
 V emitExp(Emitter &e, V x) { return exponential(e, noMore(e, noLess(e, x, -104), 89), {}); }
-V emitExpOfNotPositive(Emitter &e, V x) { return exponential(e, noLess(e, x, -104), {}); }
+
+V emitExpOfNotPositive(Emitter &e, V x) {
+  // What is masked is far below and has no share; what is just above it is rare, and rows have no time for it.
+  V zero = e.number(x->getType(), 0), isNone = e.CreateFCmpOLT(x, e.number(x->getType(), -104));
+  V power = exponential(e, e.CreateSelect(isNone, zero, x), {.seldomSmall = true});
+  return e.CreateSelect(isNone, zero, power);
+}
 
 namespace {
 

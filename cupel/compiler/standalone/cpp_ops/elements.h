@@ -253,13 +253,15 @@ inline Exponential exponential_parts(float x) {
 }
 /// e^x in float, good to about one unit in the last place.
 inline float exponential_float(float x) {
-  Exponential parts = exponential_parts(x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x));
+  // What vanishes (a mask's -1e9) is not computed: an underflow takes many processors a hundred cycles.
+  Exponential parts = exponential_parts(x < -104.0f ? 0.0f : (x > 89.0f ? 89.0f : x));
   float value = parts.q + 1.0f;
   // Two steps, so that results below the normal range come out right.
   int whole = int(parts.k), half = whole / 2;
   value = value * bits_as<float>(uint32_t(half + 127) << 23);
   value = value * bits_as<float>(uint32_t(whole - half + 127) << 23);
   value = x > 88.72284f ? std::numeric_limits<float>::infinity() : value;
+  value = x < -104.0f ? 0.0f : value;
   return x != x ? x : value;
 }
 /// e^x - 1 in float: 2^k * q + (2^k - 1), by halves so that the largest results do not overflow.
