@@ -68,6 +68,9 @@ private:
     if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
       if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
         return builder.create<stablehlo::ConstantOp>(constant.getLoc(), splat.resizeSplat(type));
+    if (auto counted = dyn_cast_or_null<stablehlo::IotaOp>(op);
+        counted && counted.getIotaDimension() == shape.size() && isa<IntegerType>(type.getElementType()))
+      return builder.create<stablehlo::ConstantOp>(counted.getLoc(), DenseElementsAttr::get(type, Attribute(builder.getIntegerAttr(type.getElementType(), k))));
     auto broadcast = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op);
     if (broadcast && !llvm::is_contained(broadcast.getBroadcastDimensions(), int64_t(shape.size())))
       return builder.create<stablehlo::BroadcastInDimOp>(broadcast.getLoc(), type, broadcast.getOperand(), broadcast.getBroadcastDimensions());
@@ -88,23 +91,68 @@ private:
   DenseMap<Value, Value> found;
 };
 
+/// What a step computes: elementwise operations of scalars, whatever they pick or add, and of nothing from outside.
+bool isElementwiseStep(stablehlo::ReduceOp op) {
+  Block &step = op.getBody().front();
+  return llvm::all_of(step, [&](Operation &one) {
+    bool isOwn = llvm::all_of(one.getOperands(), [&](Value operand) { return operand.getParentBlock() == &step; });
+    return isOwn && (&one == step.getTerminator() || isa<stablehlo::ConstantOp>(one) || isFusible(&one));
+  });
+}
+
+bool isShort(stablehlo::ReduceOp op) {
+  if (op.getDimensions().size() != 1)
+    return false;
+  auto type = shapedType(op.getInputs()[0]);
+  int64_t length = type.getShape().empty() ? 0 : type.getShape().back();
+  return op.getDimensions()[0] == type.getRank() - 1 && length >= 2 && length <= kLongest && countOf(op.getResult(0)) >= kFewestResults;
+}
+
+/// Several operands (the largest and its place) or a step of several operations: all of the step for each element, in order.
+bool isUnrolledStep(stablehlo::ReduceOp op) {
+  for (auto [input, init, result, before, after] :
+       llvm::zip(op.getInputs(), op.getInitValues(), op.getResults(), op.getBody().getArguments(), op.getBody().front().getTerminator()->getOperands())) {
+    Type element = shapedType(input).getElementType();
+    bool isHalf = element.isF16() || element.isBF16(); // These are combined in f32.
+    bool isSame = element == shapedType(result).getElementType() && element == shapedType(before).getElementType() &&
+                  element == shapedType(after).getElementType();
+    if (isHalf || !isSame || !isCompiledTensor(input.getType()) || !isCompiledTensor(result.getType()) || !splatOf(init))
+      return false;
+  }
+  return isElementwiseStep(op);
+}
+
 void unroll(stablehlo::ReduceOp op) {
-  if (!isSimpleReduction(op) || op.getDimensions().size() != 1)
-    return;
-  auto type = shapedType(op.getInputs()[0]), to = shapedType(op.getResult(0));
-  bool isHalf = type.getElementType().isF16() || type.getElementType().isBF16(); // These are combined in f32.
-  if (isHalf || op.getDimensions()[0] != type.getRank() - 1 || type.getShape().back() < 2 || type.getShape().back() > kLongest ||
-      to.getNumElements() < kFewestResults || comesBack(op) || !compiler::mayRewrite(op, "unroll-reduction"))
+  if (!isShort(op) || !isUnrolledStep(op) || comesBack(op) || !compiler::mayRewrite(op, "unroll-reduction"))
     return;
   OpBuilder builder(op);
-  auto init = DenseElementsAttr::get(to, cast<Attribute>(splatOf(op.getInitValues()[0])));
-  Value result = builder.create<stablehlo::ConstantOp>(op.getLoc(), init);
-  Operation *combiner = simpleCombiner(op.getBody());
-  for (int64_t k = 0; k < type.getShape().back(); ++k) {
-    Value element = Elements(builder, to.getShape(), k).of(op.getInputs()[0]);
-    result = BodyWriter(builder, op.getLoc()).copy(combiner, {result, element}, to.getShape());
+  auto shape = shapedType(op.getResult(0)).getShape();
+  SmallVector<Value> results;
+  for (auto [init, result] : llvm::zip(op.getInitValues(), op.getResults())) {
+    auto number = DenseElementsAttr::get(shapedType(result), cast<Attribute>(splatOf(init)));
+    results.push_back(builder.create<stablehlo::ConstantOp>(op.getLoc(), number));
   }
-  op.getResult(0).replaceAllUsesWith(result);
+  Block &step = op.getBody().front();
+  for (int64_t k = 0; k < shapedType(op.getInputs()[0]).getShape().back(); ++k) {
+    Elements elements(builder, shape, k);
+    IRMapping known;
+    for (size_t i = 0; i < results.size(); ++i) {
+      known.map(step.getArgument(unsigned(i)), results[i]);
+      known.map(step.getArgument(unsigned(results.size() + i)), elements.of(op.getInputs()[i]));
+    }
+    for (Operation &one : step.without_terminator()) {
+      if (auto constant = dyn_cast<stablehlo::ConstantOp>(one)) {
+        auto type = RankedTensorType::get(shape, shapedType(constant).getElementType());
+        known.map(constant.getResult(), builder.create<stablehlo::ConstantOp>(op.getLoc(), cast<SplatElementsAttr>(constant.getValue()).resizeSplat(type)).getResult());
+        continue;
+      }
+      auto operands = llvm::map_to_vector(one.getOperands(), [&](Value operand) { return known.lookupOrDefault(operand); });
+      known.map(one.getResult(0), BodyWriter(builder, op.getLoc()).copy(&one, operands, shape));
+    }
+    for (auto [result, after] : llvm::zip(results, step.getTerminator()->getOperands()))
+      result = known.lookup(after);
+  }
+  op.replaceAllUsesWith(results);
   op.erase();
 }
 

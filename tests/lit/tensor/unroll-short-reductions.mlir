@@ -48,6 +48,37 @@ func.func @joined(%x: tensor<100x1xf32>, %y: tensor<100x1xf32>) -> tensor<100xf3
   return %1 : tensor<100xf32>
 }
 
+// The largest and its place, as for windows of a pool: all of the step for each element, whose places are known.
+// CHECK-LABEL: func.func @largest_and_place
+// CHECK-NOT: stablehlo.reduce
+// CHECK-NOT: stablehlo.iota
+// CHECK-DAG: %[[LOW:.*]] = stablehlo.constant dense<0xFF800000> : tensor<100xf32>
+// CHECK-DAG: %[[NONE:.*]] = stablehlo.constant dense<-1> : tensor<100xi32>
+// CHECK: stablehlo.slice %arg0 [0:100, 0:1]
+// CHECK: %[[FIRST:.*]] = stablehlo.constant dense<0> : tensor<100xi32>
+// CHECK: %[[OVER:.*]] = stablehlo.compare GE, %[[LOW]], {{.*}} : (tensor<100xf32>, tensor<100xf32>) -> tensor<100xi1>
+// CHECK: %[[V:.*]] = stablehlo.select %[[OVER]], %[[LOW]],
+// CHECK: %[[I:.*]] = stablehlo.select %[[OVER]], %[[NONE]], %[[FIRST]]
+// CHECK: stablehlo.slice %arg0 [0:100, 1:2]
+// CHECK: %[[SECOND:.*]] = stablehlo.constant dense<1> : tensor<100xi32>
+// CHECK: %[[THEN:.*]] = stablehlo.compare GE, %[[V]],
+// CHECK: %[[LARGEST:.*]] = stablehlo.select %[[THEN]], %[[V]],
+// CHECK: %[[PLACE:.*]] = stablehlo.select %[[THEN]], %[[I]], %[[SECOND]]
+// CHECK: return %[[LARGEST]], %[[PLACE]]
+func.func @largest_and_place(%x: tensor<100x2xf32>) -> (tensor<100xf32>, tensor<100xi32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<-1> : tensor<i32>
+  %places = stablehlo.iota dim = 1 : tensor<100x2xi32>
+  %0:2 = stablehlo.reduce(%x init: %low), (%places init: %none) across dimensions = [1] : (tensor<100x2xf32>, tensor<100x2xi32>, tensor<f32>, tensor<i32>) -> (tensor<100xf32>, tensor<100xi32>)
+  reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %1 = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f32>
+    %3 = stablehlo.select %1, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<100xf32>, tensor<100xi32>
+}
+
 // Longer rows, halves, and rows that meet what they were reduced to stay.
 // CHECK-LABEL: func.func @stay
 // CHECK-COUNT-3: stablehlo.reduce(
