@@ -13,7 +13,7 @@ namespace cupel::testbench::worker {
 
 Prepared Prepared::clone() const {
   Prepared copy{std::make_unique<ProgramReader::Read>(), workload, budget, ownInputs, otherInputs,
-                executeSeconds, plainSeconds, movedSeconds, isComplete, isRemembered};
+                executeSeconds, plainSeconds, movedSeconds, isComplete, isRemembered, deviceDeadline};
   copy.read->module = mlir::cast<mlir::ModuleOp>(program().module).clone();
   copy.read->program = program();
   copy.read->program.module = *copy.read->module;

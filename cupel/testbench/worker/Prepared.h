@@ -26,6 +26,9 @@ struct Prepared {
   bool isComplete = false;
   /// Whether what the reference gives for it is kept for another run.
   bool isRemembered = true;
+  /// Until when a device may end what it has begun, where that is later than the end of `budget`: one
+  /// that is stopped in the middle answers nothing more.
+  std::optional<std::chrono::steady_clock::time_point> deviceDeadline = {};
   /// Hashes of the program and of the inputs that were asked for last, for GoldenCache alone: a test
   /// asks for its golden results and for its noise, and both go by them.
   struct Hashed {

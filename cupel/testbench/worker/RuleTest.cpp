@@ -36,8 +36,9 @@ protected:
       return TensorLists{{wave(1, noise * (budget.jitter.seed % 2 ? 1 : -1))}};
     };
     if (deviceRuns)
-      sources.device = [&](const TensorLists &inputs, const Budget &) -> Result<TensorLists> {
+      sources.device = [&](const TensorLists &inputs, const Budget &budget) -> Result<TensorLists> {
         ++runs;
+        deviceHas = budget.secondsLeft();
         return inputs;
       };
     Prepared prepared = preparedTest();
@@ -45,6 +46,8 @@ protected:
     if (secondsLeft > 0)
       prepared.budget.deadline =
           std::chrono::steady_clock::now() + std::chrono::seconds(secondsLeft);
+    if (testSecondsLeft > 0)
+      prepared.deviceDeadline = std::chrono::steady_clock::now() + std::chrono::seconds(testSecondsLeft);
     TestNoise testNoise(prepared, *compare::DevicePrecision::parse("f32"), samples, sources);
     Result<results::ComparisonRecord> record =
         judgeOutput(3, 0, 0, actual, wave(1), Rule::of(request, workload, 0), testNoise);
@@ -85,8 +88,8 @@ protected:
   ErrorCode whyItFails = ErrorCode::TimedOut;
   bool isForMemory = false;
   int runsOutAfter = 0;
-  int secondsLeft = 0;
-  double executeSeconds = 0;
+  int secondsLeft = 0, testSecondsLeft = 0;
+  double executeSeconds = 0, deviceHas = 0;
   int evaluations = 0, runs = 0;
 };
 
@@ -103,6 +106,22 @@ TEST_F(RuleTest, WhereNobodyNamesAComparatorNoiseDecides) {
   EXPECT_EQ(evaluations, 3) << "the first one lets it pass, and the second is not made";
   EXPECT_EQ(right.output, 3u);
   EXPECT_EQ(right.precision, "f32");
+}
+
+// A look gets two seconds. A device that is cut off in the middle of an execution answers nothing more
+// in this process, and the next test waits for another one.
+TEST_F(RuleTest, ADeviceThatMeasuresNoiseForALookHasTheTimeOfTheTest) {
+  referenceFails = deviceRuns = true;
+  secondsLeft = 2;
+  testSecondsLeft = 1000;
+  judge(wave(1.001));
+  EXPECT_GT(runs, 0);
+  EXPECT_GT(deviceHas, 900);
+  // It is not begun with where the look has no time for it.
+  runs = 0;
+  executeSeconds = 10;
+  judge(wave(1.001));
+  EXPECT_EQ(runs, 0);
 }
 
 TEST_F(RuleTest, WhatNoMemoryWasLeftToMeasureIsNotCalledWrong) {

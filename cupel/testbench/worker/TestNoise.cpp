@@ -250,11 +250,12 @@ bool TestNoise::measureByInputs(std::string why) {
   if (!sources.device)
     return false;
   exact.reset();
-  // A device that is stopped in the middle answers nothing more: it gets the time that is left, and
-  // is not begun with where that looks short.
-  const Budget &budget = prepared.budget;
+  // A device that is stopped in the middle answers nothing more: it is not begun with where the time
+  // that is left looks short, and may then take as long as the test (its program is compiled once more, say).
+  Budget budget = prepared.budget;
+  budget.deadline = prepared.deviceDeadline.value_or(budget.deadline);
   auto isTimeForOneMore = [&] {
-    double left = budget.secondsLeft(); // 0: there is no limit
+    double left = prepared.budget.secondsLeft(); // 0: there is no limit
     return left <= 0 || 2 * prepared.executeSeconds < left;
   };
   if (!isTimeForOneMore())

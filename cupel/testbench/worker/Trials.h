@@ -109,6 +109,11 @@ private:
     uint64_t request = 0, arguments = 0, judgement = 0;
     std::optional<uint64_t> device = {}; ///< Nothing: it does not say.
   } held;
+  /// What the device has compiled of the test that it runs, for whoever executes it once more.
+  struct Ready {
+    const Prepared *test = nullptr;
+    RunWorkload run = {};
+  } ready;
   std::unique_ptr<OpByOp> ops; ///< Of the request `opsNumber`.
   uint64_t opsNumber = 0;
 };

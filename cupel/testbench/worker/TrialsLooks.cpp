@@ -78,11 +78,13 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
                                              TensorLists &expected) {
   const workload::Workload kept = prepared.workload;
   const Budget budget = prepared.budget;
+  const auto deviceDeadline = prepared.deviceDeadline;
   Prepared::Hashed hashed = prepared.hashed; // It holds what it is of.
   prepared.workload.inputs = std::move(inputs);
   prepared.workload.expected.clear();
   prepared.workload.noise.clear();
   prepared.workload.noiseCenter.clear();
+  prepared.deviceDeadline = deviceDeadline.value_or(budget.deadline);
   prepared.budget.deadline =
       std::min(budget.deadline, Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                    std::chrono::duration<double>(kCheapSeconds)));
@@ -97,6 +99,7 @@ std::optional<TestRecord> Trials::judgeOther(const Request &request, Progress &p
   expected = std::move(prepared.workload.expected);
   prepared.workload = kept;
   prepared.budget = budget;
+  prepared.deviceDeadline = deviceDeadline;
   prepared.hashed = std::move(hashed);
   if (!isJudged)
     return std::nullopt;
