@@ -2,6 +2,7 @@
 
 #include "cupel/reference/LinearTesting.h"
 
+#include <cmath>
 #include <random>
 
 using namespace cupel;
@@ -327,6 +328,44 @@ TEST(Convolution, ZeroSizesAndHostileWindows) {
   window = {};
   window.strides = {0};
   EXPECT_FALSE(run(rhs, window));
+}
+
+TEST(DotTest, ProductsThatAreExactMayBeFusedAndNoOthers) {
+  // Numbers of eight bits, as those that were bf16 are, multiply exactly, but for those that are so
+  // small that the product is none of the normal numbers; of others each product is rounded.
+  constexpr int64_t m = 37, k = 301, n = 70;
+  enum class Kind { Short, WithOneLong, Tiny, WithInfinity };
+  for (Kind kind : {Kind::Short, Kind::WithOneLong, Kind::Tiny, Kind::WithInfinity}) {
+    auto numbers = [&](int64_t count, uint32_t seed) {
+      std::vector<float> made(static_cast<size_t>(count));
+      for (float &x : made) {
+        seed = seed * 1664525 + 1013904223;
+        x = std::ldexp(float(int32_t(seed >> 24) - 128), int(seed >> 16 & 15) - 12);
+        if (kind == Kind::Tiny)
+          x = std::ldexp(x, -66);
+      }
+      if (kind == Kind::WithOneLong)
+        made[made.size() / 2] = 0.1f;
+      if (kind == Kind::WithInfinity)
+        made[made.size() / 2] = INFINITY;
+      return made;
+    };
+    std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
+    auto product = dot(Tensor::of<DType::F32>({m, k}, a), Tensor::of<DType::F32>({k, n}, b), DType::F32,
+                       Accumulate::Native);
+    ASSERT_TRUE(product) << product.message();
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        float sum = 0;
+        for (int64_t d = 0; d < k; ++d) {
+          volatile float one = a[size_t(i * k + d)] * b[size_t(d * n + j)];
+          sum = sum + one;
+        }
+        const float found = product->dataAs<float>()[i * n + j];
+        ASSERT_TRUE(found == sum || (std::isnan(found) && std::isnan(sum)))
+            << int(kind) << " at " << i << ", " << j << ": " << found << " and " << sum;
+      }
+  }
 }
 
 } // namespace

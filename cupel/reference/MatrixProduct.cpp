@@ -9,12 +9,15 @@
 #include "cupel/tensor/KeptBlocks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
 #pragma clang fp contract(off)
@@ -50,6 +53,18 @@ template <typename T, int which> T *scratchOf(int64_t count) {
   return memory.data();
 }
 
+/// Whether two such numbers have a product that is exact in f32: eight bits each, as bf16 has them, and
+/// exponents that add up to those of normal numbers. Zero is one of them.
+inline bool areShort(const float *values, int64_t count) {
+  constexpr uint32_t kLeast = (127 - 60) << 23, kMost = (127 + 60) << 23;
+  uint32_t isOther = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), size = bits & 0x7fffffff;
+    isOther |= (bits & 0xffff) | uint32_t(size != 0 && (size < kLeast || size > kMost));
+  }
+  return isOther == 0;
+}
+
 /// One side of a product, rows of A or columns of B: where its lines and their elements lie, and how
 /// many lines a panel has.
 struct Side {
@@ -69,7 +84,11 @@ public:
       : access(access), tile(tile), targets(c), store(store),
         rows{a.base, a.rows, a.columns, tile.rows}, columns{b.base, b.columns, b.rows, tile.columns},
         depth(static_cast<int64_t>(a.columns.size())), isAcross(columns.count() >= rows.count()),
-        cut(isAcross ? columns : rows), whole(isAcross ? rows : columns) {}
+        cut(isAcross ? columns : rows), whole(isAcross ? rows : columns) {
+    if constexpr (std::is_same_v<T, float>)
+      if (tile.run == floatTile().run)
+        exactTile = exactFloatTile();
+  }
 
   void multiply() {
     const int64_t lineBytes = std::max<int64_t>(depth, 1) * int64_t{sizeof(T)};
@@ -93,6 +112,7 @@ public:
     constexpr double each = 0.05;
     for (int64_t first = 0; first < whole.count() && !isStopped(); first += shared) {
       const int64_t count = std::min(shared, whole.count() - first);
+      isSharedShort = exactTile.has_value();
       packShared(first, count, packed);
       forEach((cut.count() + stripe - 1) / stripe, each * static_cast<double>(count * stripe * depth),
               [&](int64_t number) {
@@ -119,8 +139,12 @@ private:
             [&](int64_t number) {
               const int64_t k0 = number / groups * kDepth, begin = number % groups * lines;
               const int64_t length = std::min(kDepth, depth - k0);
-              pack(whole, first + begin, std::min(lines, count - begin), k0, length,
-                   packed + k0 * height + begin * length);
+              T *to = packed + k0 * height + begin * length;
+              const int64_t some = std::min(lines, count - begin);
+              pack(whole, first + begin, some, k0, length, to);
+              if constexpr (std::is_same_v<T, float>)
+                if (isSharedShort && !areShort(to, roundUp(some, whole.width) * length))
+                  isSharedShort = false;
             });
   }
 
@@ -138,6 +162,10 @@ private:
     do { // Sums of nothing are zeros, and stored too.
       const int64_t length = std::min(kDepth, depth - k0);
       pack(cut, begin, count, k0, length, own);
+      auto *run = tile.run;
+      if constexpr (std::is_same_v<T, float>)
+        if (isSharedShort && areShort(own, roundUp(count, cut.width) * length))
+          run = exactTile->run;
       const T *shared = packed + k0 * roundUp(others, whole.width);
       const T *left = isAcross ? shared : own, *right = isAcross ? own : shared;
       for (int64_t i1 = 0; i1 < height; i1 += kInnerRows) {
@@ -145,7 +173,7 @@ private:
         T *block = isShallow ? sums : sums + i1 * width;
         for (int64_t j = 0; j < width; j += tile.columns)
           for (int64_t i = 0; i < inner; i += tile.rows)
-            tile.run(length, left + (i1 + i) * length, right + j * length, block + i * width + j, width, k0 > 0);
+            run(length, left + (i1 + i) * length, right + j * length, block + i * width + j, width, k0 > 0);
         if (k0 + length == depth)
           for (int64_t i = 0; i < std::min(inner, realRows - i1); ++i)
             store(firstRow + i1 + i, firstColumn, block + i * width, lines);
@@ -154,6 +182,9 @@ private:
     } while (k0 < depth && !isStopped());
   }
 
+  /// Of the tile itself, where that has roundings of products that can be left out.
+  std::optional<MatrixTile<T>> exactTile;
+  mutable std::atomic<bool> isSharedShort = false;
   const Access<T> &access;
   const MatrixTile<T> &tile;
   const MutableIndexedMatrix &targets;

@@ -138,6 +138,7 @@ template <DType type> MatrixTile<float> chooseNarrowTile() {
 } // namespace
 
 MatrixTile<float> floatTile() { return chooseTile<float, false>(); }
+MatrixTile<float> exactFloatTile() { return chooseTile<float, true>(); }
 MatrixTile<double> doubleTile() { return chooseTile<double, false>(); }
 MatrixTile<double> exactProductTile() { return chooseTile<double, true>(); }
 MatrixTile<uint32_t> integerTile() { return chooseTile<uint32_t, false>(); }

@@ -18,6 +18,9 @@ template <typename T> struct MatrixTile {
 };
 
 MatrixTile<float> floatTile();
+/// For operands whose products are exact in f32 (short ones, away from the ends of its exponents): the
+/// same bits as `floatTile`, with fused operations where the machine has them.
+MatrixTile<float> exactFloatTile();
 MatrixTile<double> doubleTile();
 /// For operands that were floats: their products are exact in f64, so fused operations, where the
 /// machine has them, give the same bits as separate ones.
