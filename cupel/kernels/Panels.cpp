@@ -304,12 +304,12 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   ScratchFrame frame;
   TileKernels tiles(kernels, work);
   BlockUse use(tiles);
-  // Matrix registers know nothing of panels that are wider than the result, nor of what is done to sums: they leave these aside, where
-  // they stay in the nearest cache until they are finished and go where they belong.
-  const bool isAside = tiles.block != nullptr;
   int64_t lastPanel = cut.count - 1;
   int64_t lastColumns = cut.columnsOf(lastPanel), lastWidth = cut.widthOf(lastPanel);
-  bool isRagged = isAside && work.endPanel == cut.count && lastColumns < lastWidth;
+  // Matrix registers know nothing of panels that are wider than the result, nor of what is done to sums: they leave these aside, where
+  // they stay in the nearest cache until they are finished and go where they belong. What nothing is done to goes there at once.
+  const bool isRagged = tiles.block && work.endPanel == cut.count && lastColumns < lastWidth;
+  const bool isAside = isRagged || (tiles.block && work.epilogue->finish);
   const float *bias = from(work.epilogue->bias, work.column);
   auto whole = [&](const float *columns) -> const float * {
     if (!isRagged || !columns)
