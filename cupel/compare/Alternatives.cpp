@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 using namespace cupel;
 using namespace cupel::compare;
@@ -14,6 +15,12 @@ namespace {
 
 /// An element for which evaluations give this many values has others that none of them gave.
 constexpr size_t kOpenFrom = 4;
+
+/// An evaluation went a way if it is nearer to where that leads than this share of the distance between
+/// two ways, which lie at least so many steps of the type apart: nearer ones meet by chance.
+constexpr double kSameWay = 1.0 / 8, kStepsBetweenWays = 16;
+/// Of so many evaluations none is between two ways: fewer may leave the middle empty by chance.
+constexpr size_t kToldByMany = 8;
 
 /// The bytes of elements, one after another.
 struct Bytes {
@@ -138,6 +145,27 @@ public:
   }
   std::vector<bool> isExpectedElsewhere() const { return beyond(main[1], main[2], ways); }
 
+  /// An evaluation that went the way of the result, where every one of them went this way or that of what
+  /// is expected, and none is between: then they took a decision, and were not just moved, however near
+  /// both ways are to each other (the gradient behind a ReLU is itself or zero). Nothing where that is not so.
+  std::optional<size_t> decidedAs(int64_t i) const {
+    if (parts != 1 || others.size() < kToldByMany)
+      return std::nullopt;
+    const double have = main[0].at(i), want = main[1].at(i), apart = std::fabs(have - want);
+    const double step = std::ldexp(std::max(std::fabs(have), std::fabs(want)), -mantissaBits(main[1].tensor().dtype()));
+    if (!std::isfinite(apart) || apart < kStepsBetweenWays * step)
+      return std::nullopt;
+    std::optional<size_t> found;
+    for (size_t k = 0; k < others.size(); ++k) {
+      const double other = others[k].at(i);
+      if (std::fabs(other - have) <= kSameWay * apart)
+        found = k;
+      else if (!(std::fabs(other - want) <= kSameWay * apart))
+        return std::nullopt;
+    }
+    return found;
+  }
+
 private:
   std::vector<bool> beyond(const ElementReader &given, const ElementReader &around,
                            const ElementLimits &by) const {
@@ -232,6 +260,10 @@ Result<Alternatives> compare::takeAlternatives(const Tensor &actual, const Tenso
           wrong[size_t(i)] = false;
         }
     }
+    for (int64_t i = 0; i < expected.size(); ++i)
+      if (wrong[size_t(i)])
+        if (std::optional<size_t> k = choice->decidedAs(i))
+          take(others[*k], i);
   }
   found.expected = std::move(*made);
   return found;

@@ -319,6 +319,40 @@ TEST(StrictTest, AnElementThatWasChosenOtherwiseIsNoErrorAndAWrongOneIs) {
   EXPECT_FALSE(known.judge(floats(zeroed), floats(expected)).passed);
 }
 
+/// The gradient behind a ReLU is itself or zero, and many are no larger than some noise of the others.
+TEST(StrictTest, NearWaysAreTellableWhereNoEvaluationIsBetween) {
+  constexpr int kCount = 1000, kAt = 5;
+  auto moved = [](double by, int seed, float at) {
+    std::vector<float> values(kCount);
+    for (int i = 0; i < kCount; ++i)
+      values[size_t(i)] = float(1 + (i == kAt ? 0.001 : by) * ((i * 7 + seed * 5) % 3 - 1));
+    if (at)
+      values[kAt] = at;
+    return floats(values);
+  };
+  auto judge = [&](std::vector<float> atOfWider, int wrongAt) {
+    Known known{{moved(0.02, 1, 0), moved(0.02, 2, 0)}};
+    for (size_t k = 0; k < atOfWider.size(); ++k)
+      known.wider.push_back(moved(0.08, int(k), atOfWider[k]));
+    std::vector<float> result(kCount, 1.0f);
+    result[size_t(wrongAt)] = 0.7f;
+    return known.judge(floats(result), floats(std::vector<float>(kCount, 1.0f)));
+  };
+  const float none = 0; // As moved.
+  StrictVerdict verdict = judge({none, none, none, 0.7f, none, 0.701f, none, none}, kAt);
+  EXPECT_TRUE(verdict.passed) << verdict.sentence;
+  EXPECT_THAT(verdict.sentence, testing::HasSubstr("1 elements as rounding decides them"));
+  // So it was beyond its limits, and not so far that a wider evaluation is elsewhere by itself.
+  verdict = judge({none, none, none, none, none, none, none, none}, kAt);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_GT(verdict.worst, 8);
+  EXPECT_LT(verdict.worst, 32);
+  EXPECT_FALSE(judge({none, none, none, 0.7f, none, none, none, none}, kAt + 1).passed) << "another element";
+  EXPECT_FALSE(judge({none, none, none, 0.7f, none, 0.85f, none, none}, kAt).passed) << "one is between: they are moved";
+  EXPECT_FALSE(judge({none, none, none, 0.6f, none, none, none, none}, kAt).passed) << "a third way";
+  EXPECT_FALSE(judge({none, 0.7f, none}, kAt).passed) << "three and two may leave the middle empty by chance";
+}
+
 TEST(StrictTest, WhatComesLastWhereUpdatesMeetIsNoErrorHoweverNearItIsToTheOthers) {
   Known known{{floats({1.001f, 2.002f}), floats({0.999f, 1.998f})}};
   const Tensor expected = floats({1, 2}), other = floats({1.02f, 2});
