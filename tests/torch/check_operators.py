@@ -293,8 +293,11 @@ def products() -> Iterator[Case]:
     yield "scaled_mm_bias", lambda x, y, a, b, bias: scaled_mm(x, y, a, b, bias=bias), (*matrices, one, other, r(48))
     yield "scaled_mm_rows", scaled_mm, (*matrices, rows, columns)
     yield "scaled_mm_unread_scale", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale), (*matrices, rows, columns, torch.tensor(2.0))
-    yield "scaled_mm_scale_result", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=torch.float8_e4m3fn), (*matrices, one, other, torch.tensor(2.0))
-    yield "scaled_mm_of_inputs_type", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=None), (*matrices, one, other, torch.tensor(2.0))
+    # Sums that bf16 holds: on processors with AMX torch rounds to it first, and then once more.
+    drawn = torch.Generator().manual_seed(1)
+    exact = tuple(torch.randint(-1, 2, shape, generator=drawn).float() for shape in ((16, 32), (48, 32)))
+    yield "scaled_mm_scale_result", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=torch.float8_e4m3fn), (*exact, one, other, torch.tensor(2.0))
+    yield "scaled_mm_of_inputs_type", lambda x, y, a, b, scale: scaled_mm(x, y, a, b, scale_result=scale, out_dtype=None), (*exact, one, other, torch.tensor(2.0))
     yield "addmm_beta0", lambda a, x, y: torch.addmm(a, x, y, beta=0), (torch.full((2, 2), float("nan")), r(2, 3), r(3, 2))
 
 
