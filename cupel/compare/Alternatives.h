@@ -22,9 +22,10 @@ struct Alternatives {
 
 /// Floats are taken where they are beyond their limits and within them of what an evaluation gave
 /// that is far beyond them itself, so that it took another way and was not just moved (by `moved`
-/// roundings), or where every evaluation has either what is expected or what the result has; others where they differ and an evaluation gave just that. Where others than the reference said
-/// what is expected (`noise.center`), an evaluation must give that too: else it is no rounding that
-/// tells them apart. Evaluations of another type or shape say nothing.
+/// roundings), or where every evaluation has either what is expected or what the result has; others
+/// where they differ and an evaluation gave just that. Where others than the reference said what is
+/// expected (`noise.center`), an evaluation must give that too: else it is no rounding that tells them
+/// apart. Evaluations of another type or shape say nothing.
 Result<Alternatives> takeAlternatives(const tensor::Tensor &actual, const tensor::Tensor &expected,
                                       const Noise &noise,
                                       std::span<const tensor::Tensor> evaluations, double moved,
