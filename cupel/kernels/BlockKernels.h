@@ -13,7 +13,7 @@ namespace cupel::kernels {
 namespace {
 
 constexpr int kBlockRegisters = 8;
-constexpr int64_t kRegisterRows = 16;
+constexpr int64_t kRegisterRows = kBlockRegisterRows;
 /// Of the depth, as many as a row of a register holds: 64 bytes.
 constexpr int64_t kRegisterSteps = 16;
 

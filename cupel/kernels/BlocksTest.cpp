@@ -1,5 +1,6 @@
 #include "cupel/kernels/EmulatedBlocks.h"
 
+#include "cupel/kernels/Convolution.h"
 #include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/Product.h"
@@ -109,6 +110,43 @@ TEST(BlocksTest, BitsDoNotDependOnOtherRows) {
     EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + row * kColumns)) << row;
   }
   EXPECT_FALSE(hasEmulatedRegisters()); // Nothing is left behind in a thread that goes on.
+}
+
+/// Rows of an image that do not lie equally far apart are copied once for all panels, where there are several: channels of the result
+/// have the bits that those of one panel have, whose tiles copy for themselves. Of short taps, of more than one part of the depth, and of deep ones.
+TEST(BlocksTest, BitsDoNotDependOnOtherPanels) {
+  IsaScope scope(kernelsWithEmulatedBlocks());
+  Pool pool(1);
+  constexpr int64_t kOutputs = 7 * kWidth, kOfOnePanel = 2 * kWidth;
+  for (int64_t inputs : {int64_t{21}, int64_t{128}, 2 * kBlockDepth + 50}) {
+    ConvolutionShape shape;
+    shape.inputChannels = inputs;
+    shape.input = {1, 5, 7};
+    shape.kernel = {1, inputs > kBlockDepth ? 1 : 3, 3};
+    shape.paddingLow = shape.paddingHigh = {0, shape.kernel[1] / 2, 1};
+    const int64_t line = inputs * kOutputs;
+    std::vector<float> image(static_cast<size_t>(5 * 7 * inputs)), weights(static_cast<size_t>(9 * line));
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    for (std::vector<float> *all : {&image, &weights})
+      for (float &value : *all)
+        value = normal(random);
+    auto run = [&](int64_t first, int64_t outputs) {
+      shape.outputChannels = outputs;
+      PackedConvolution packed = packRoundedConvolution(shape, {weights.data() + first, {9 * line, 3 * line, line}, kOutputs, 1}, pool);
+      std::vector<float> c(static_cast<size_t>(shape.rows() * outputs));
+      convolve(packed, image.data(), c.data(), outputs, {}, pool);
+      return c;
+    };
+    std::vector<float> all = run(0, kOutputs);
+    for (int64_t first = 0; first < kOutputs; first += kOfOnePanel) {
+      int64_t outputs = std::min(kOfOnePanel, kOutputs - first);
+      std::vector<float> alone = run(first, outputs);
+      for (int64_t row = 0; row < shape.rows(); ++row)
+        ASSERT_TRUE(std::equal(alone.begin() + row * outputs, alone.begin() + (row + 1) * outputs, all.begin() + row * kOutputs + first))
+            << inputs << " channels, pixel " << row << ", from channel " << first;
+    }
+  }
 }
 
 /// They do nothing but products: what tiles finish in registers is done behind them, in one part of the depth or in several.

@@ -132,7 +132,7 @@ PackedConvolution ConvolutionAccess::make(const ConvolutionShape &shape, bool is
   int64_t count = depth * shape.outputChannels;
   ConvolutionMethod how = method(shape, *packed.kernels);
   if (how != ConvolutionMethod::Groups && how != ConvolutionMethod::Depthwise) {
-    PanelCut cut = cutIntoPanels(*packed.kernels, packedColumns(shape, how));
+    PanelCut cut = cutIntoPanels(*packed.kernels, packedColumns(shape, how), shape.hasPairs && packed.kernels->blocks);
     packed.panels = cut.count;
     if (how == ConvolutionMethod::Columns)
       depth /= shape.kernel[2];

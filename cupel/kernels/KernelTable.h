@@ -71,6 +71,10 @@ constexpr int kMostTileVectors = 4;
 /// The most steps of a tap that are multiplied at once in matrix registers. Measured: less would stay in the nearest cache
 /// while rows go by, and be slower, because sums are stored and loaded again for each part.
 constexpr int64_t kBlockDepth = 384;
+/// Rows of a matrix register.
+constexpr int64_t kBlockRegisterRows = 16;
+/// Vectors of panels that are made for matrix registers: with 32 rows each product loads one of them, all others load more.
+constexpr int64_t kBlockVectors = 2;
 
 /// What a thread's matrix registers are set up for; nothing, to begin with.
 struct BlockSetup {

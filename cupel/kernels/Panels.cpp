@@ -126,12 +126,12 @@ struct TileTaps {
   int32_t *indices = nullptr;
 };
 
-void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float *const *rows,
+void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float *const *rows, const float *zeros,
                    int64_t count, const TileTaps &used, Tile &tile) {
   int64_t taps = 0;
   for (int64_t tap = 0; tap < chunk.taps; ++tap) {
     const float *const *from = rows + tap * work.rowCount;
-    if (std::all_of(from, from + count, [&](const float *row) { return row == work.zeros; }))
+    if (std::all_of(from, from + count, [&](const float *row) { return row == zeros; }))
       continue;
     std::copy_n(from, count, used.rows + taps * count);
     used.indices[taps++] = work.tapIndices[chunk.firstTap + tap];
@@ -141,6 +141,80 @@ void leaveOutZeros(const RowsTimesPanels &work, const Chunk &chunk, const float 
   tile.taps = taps;
   tile.tapIndices = used.indices;
 }
+
+/// Where rows of A are for a chunk.
+struct ChunkRows {
+  const float *const *rows; // [tap of the chunk][row]
+  const float *zeros;       // What work.zeros are among them.
+  int64_t offset;           // Of the chunk's first step, in all of them.
+};
+
+/// How far copies of rows of so many steps are apart: not by a multiple of what makes lines meet in a cache.
+constexpr int64_t copiedStride(int64_t depth) { return depth + 16; }
+
+/// Whether all of them are as far from the next one as the first is.
+bool areEquallyFar(const float *const *rows, int64_t count) {
+  for (int64_t i = 2; i < count; ++i)
+    if (rows[i] - rows[i - 1] != rows[1] - rows[0])
+      return false;
+  return true;
+}
+
+/// Rows that matrix registers cannot load where they lie are copied for each tile, unless that is done here, once for all panels.
+class RowCopies {
+public:
+  RowCopies(const RowsTimesPanels &work, bool areInBlocks, const Chunk *chunks, int64_t chunkCount, ScratchFrame &frame)
+      : work(work) {
+    constexpr int64_t kFewestPanels = 3; // Tiles of two find what the first copied in the nearest cache.
+    constexpr int64_t kMostBytes = int64_t{1} << 20;
+    if (!areInBlocks || work.endPanel - work.firstPanel < kFewestPanels)
+      return;
+    int64_t floats = 0, taps = 0;
+    for (int64_t i = 0; i < chunkCount; ++i) {
+      floats = std::max(floats, chunks[i].taps * work.rowCount * copiedStride(chunks[i].depth));
+      taps = std::max(taps, chunks[i].taps);
+    }
+    if (floats * int64_t{sizeof(float)} > kMostBytes || !areApart())
+      return;
+    rows = frame.take<const float *>(taps * work.rowCount);
+    copies = frame.take<float>(floats);
+  }
+
+  ChunkRows of(const Chunk &chunk) {
+    const float *const *from = work.rows + chunk.firstTap * work.rowCount;
+    if (!copies)
+      return {from, work.zeros, chunk.begin};
+    float *to = copies;
+    int64_t stride = copiedStride(chunk.depth);
+    for (int64_t tap = 0; tap < chunk.taps; ++tap)
+      for (int64_t row = 0; row < work.rowCount; row += kBlockRegisterRows) {
+        int64_t first = tap * work.rowCount + row, count = std::min(kBlockRegisterRows, work.rowCount - row);
+        const bool staysThere = areEquallyFar(from + first, count);
+        for (int64_t i = first; i < first + count; ++i) {
+          rows[i] = staysThere ? from[i] + chunk.begin : to;
+          if (staysThere)
+            continue;
+          std::memcpy(to, from[i] + chunk.begin, static_cast<size_t>(chunk.depth) * sizeof(float));
+          to += stride;
+        }
+      }
+    return {rows, work.zeros ? work.zeros + chunk.begin : nullptr, 0};
+  }
+
+private:
+  const RowsTimesPanels &work;
+  const float **rows = nullptr;
+  float *copies = nullptr;
+
+  /// Whether rows of some register are.
+  bool areApart() const {
+    for (int64_t tap = 0; tap < work.taps; ++tap)
+      for (int64_t row = 0; row < work.rowCount; row += kBlockRegisterRows)
+        if (!areEquallyFar(work.rows + tap * work.rowCount + row, std::min(kBlockRegisterRows, work.rowCount - row)))
+          return true;
+    return false;
+  }
+};
 
 /// What is added at the end, from a column on; or null.
 const float *from(const float *bias, int64_t column) { return bias ? bias + column : nullptr; }
@@ -159,13 +233,13 @@ struct PanelSums {
 /// left to do, `finish` is called with the first row of each tile, where it lies and the number of
 /// rows.
 template <typename F>
-void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chunk, int64_t panel,
+void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chunk, const ChunkRows &chunkRows, int64_t panel,
                    const PanelSums &sums, const float *bias, const Finish *end, const float *next,
                    int64_t nextBytes, bool isLeft, F &&finish) {
   int64_t vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
   Tile tile = {};
   tile.rowsPerTap = work.rowCount;
-  tile.offset = chunk.begin;
+  tile.offset = chunkRows.offset;
   tile.taps = chunk.taps;
   tile.tapIndices = work.tapIndices ? work.tapIndices + chunk.firstTap : nullptr;
   tile.tapStride = work.depth * width;
@@ -189,7 +263,7 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
   tile.nextStep = nextBytes / std::max<int64_t>(1, tiles * chunk.taps * chunk.depth);
-  const float *const *rows = work.rows + chunk.firstTap * work.rowCount;
+  const float *const *rows = chunkRows.rows;
   ScratchFrame frame;
   TileTaps used;
   if (work.zeros)
@@ -209,7 +283,7 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     tile.row = work.row + begin;
     tile.c = sums.at(begin);
     if (work.zeros)
-      leaveOutZeros(work, chunk, rows + begin, after - begin, used, tile);
+      leaveOutZeros(work, chunk, rows + begin, chunkRows.zeros, after - begin, used, tile);
     if (kernels.block)
       kernels.block(tile, after - begin, vectors, use.setup);
     else
@@ -274,11 +348,15 @@ std::shared_ptr<float[]> allocateFloats(int64_t count) {
   return std::shared_ptr<float[]>(static_cast<float *>(data), [](float *p) { std::free(p); });
 }
 
-PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns) {
+PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns, bool areInBlocks) {
   PanelCut best{columns, 0, kernels.width};
   int64_t all = best.allVectors();
   if (all == 0)
     return best;
+  if (areInBlocks) {
+    best.count = (all + kBlockVectors - 1) / kBlockVectors;
+    return best;
+  }
   double bestCost = 0;
   auto costOf = [&](int64_t vectors) {
     return static_cast<double>(vectors) / kernels.tileSpeed[vectors - 1];
@@ -331,7 +409,8 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   bool isOneTile = !areKept && chunkCount == 1;
   int64_t keptColumns = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
   float *kept = areKept ? nullptr : frame.take<float>(keptColumns * (isOneTile ? tiles.mostRows() : work.rowCount));
-  auto multiplyOne = [&](const Chunk &chunk, int64_t panel, int64_t firstOfGroup, const float *next,
+  RowCopies copies(work, tiles.block, chunks, chunkCount, frame);
+  auto multiplyOne = [&](const Chunk &chunk, const ChunkRows &rows, int64_t panel, int64_t firstOfGroup, const float *next,
                          int64_t nextBytes) {
     int64_t column = cut.columnOf(panel);
     // Matrix registers do nothing but products, and neither do tiles with half vectors, which save
@@ -353,12 +432,13 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
       kernels.finishBlock(work.epilogue->finish, tile, sums.ldc, c, work.ldc, work.row + row, rows, work.column + column, columns);
       work.epilogue->complete(kernels, true, c, work.ldc, work.row + row, rows, work.column + column, columns);
     };
-    multiplyPanel(use, work, chunk, panel, sums, isRagged && panel == lastPanel ? lastBias : from(bias, column),
+    multiplyPanel(use, work, chunk, rows, panel, sums, isRagged && panel == lastPanel ? lastBias : from(bias, column),
                   inRegisters ? work.epilogue->finish : nullptr, next, nextBytes, isLeft, finish);
   };
   for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
     int64_t end = std::min(first + group, work.endPanel);
-    for (int64_t i = 0; i < chunkCount; ++i)
+    for (int64_t i = 0; i < chunkCount; ++i) {
+      ChunkRows rows = copies.of(chunks[i]);
       for (int64_t panel = first; panel < end; ++panel) {
         // What comes next: a panel, the next chunk of the first one, or what follows this group.
         bool isLastPanel = panel + 1 == end, isLastChunk = i + 1 == chunkCount;
@@ -368,9 +448,10 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
                        : end < work.endPanel ? end
                                              : work.panelAfter;
         bool hasNext = next >= 0 && !work.bStride && work.depth > 0;
-        multiplyOne(chunks[i], panel, first, hasNext ? startOf(work, nextChunk, next) : nullptr,
+        multiplyOne(chunks[i], rows, panel, first, hasNext ? startOf(work, nextChunk, next) : nullptr,
                     hasNext ? nextChunk.taps * nextChunk.depth * cut.widthOf(next) * 4 : 0);
       }
+    }
   }
 }
 

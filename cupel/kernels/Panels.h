@@ -41,7 +41,8 @@ struct PanelCut {
 /// Floats on a multiple of 64 bytes.
 std::shared_ptr<float[]> allocateFloats(int64_t count);
 
-PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns);
+/// For tiles of vectors, or for matrix registers.
+PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns, bool areInBlocks = false);
 
 /// What products of bytes (Bytes.h) are told besides.
 struct ByteSides {

@@ -110,6 +110,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
 PackedMatrix PackedAccess::make(int64_t rows, int64_t columns, bool hasPairs) {
   PackedMatrix packed = borrow(nullptr, rows, columns);
   packed.hasPairs = hasPairs;
+  packed.panels = cutIntoPanels(*packed.kernels, columns, hasPairs && packed.kernels->blocks).count;
   int64_t floats = cut(packed).size(hasPairs ? (rows + 1) / 2 : rows);
   packed.size = floats * static_cast<int64_t>(sizeof(float));
   packed.data = allocateFloats(floats);
