@@ -530,7 +530,8 @@ TABLE: dict[str, tuple[Callable[[], Built], float]] = {build.__name__: (build, g
     (operation("transpose_2048", lambda x: x.t().contiguous(), (2048, 2048)), 0.9),
     (train_mlp, 1.0), (train_convnet, 1.0))}
 # Programs in f32 whose products are computed in bf16, with OpenVINO's own bf16 mode as the only peer.
-IN_BF16: dict[str, float] = {f"{name}@bf16": 1.0 for name in ("matmul_1024", "mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
+# Of f32 programs: products in bf16, and with what they read in bf16 for all, which is what OpenVINO's mode does.
+IN_BF16: dict[str, float] = {f"{name}@{precision}": 1.0 for precision in ("bf16", "bf16/bf16") for name in ("matmul_1024", "mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 # Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
 WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (

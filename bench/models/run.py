@@ -3,7 +3,7 @@
 
 Makes the models of nets.py once (FOLDER/NAME.pt2 and .onnx), measures each with `cupel bench`, and prints a row for each: times, the ratio to
 the best peer beside its goal, compilation (also against the second time, with the cache on disk) and memory. Yardstick: the best of
-the peers that can be imported, in the same session; of rows that end in `@bf16`, which run with precision=bf16, OpenVINO's bf16 mode, and of those that end
+the peers that can be imported, in the same session; of rows that end in `@bf16` or `@bf16/bf16`, which run with that precision, OpenVINO's bf16 mode, and of those that end
 in `.bfloat16`, programs written in bf16, that and torch. `--strict` demands that all goals are met. `--json F` keeps what was measured; rows that
 are there already and are not measured again stay, so that a table can be made in several rounds. `--table` writes the ratios of F, with
 the kind of processor and without times, into bench/README.md; with `--threads ""` it measures nothing.
@@ -36,7 +36,7 @@ def measure(options: argparse.Namespace, name: str, threads: int) -> dict:
     model, _, precision = name.partition("@")
     device, against = options.device, options.against
     if precision:
-        device, against = f"{device}{'&' if '?' in device else '?'}precision={precision}", f"openvino_{precision}" if against else ""
+        device, against = f"{device}{'&' if '?' in device else '?'}precision={precision}", f"openvino_{precision.partition('/')[0]}" if against else ""
     if name.endswith(".bfloat16") and against:
         against = "openvino_bf16,torch"
     with tempfile.NamedTemporaryFile(suffix=".json") as report:

@@ -160,6 +160,7 @@ Result<std::string> compileForCpu(const llvm::json::Object &request, MLIRContext
       return report.error();
     report->weights = options->weights;
     report->narrowProducts = options->narrowProducts;
+    report->keepsNarrow = options->keepsNarrow;
     report->fusions = options->fusions;
     report->recognised = compiler::namedFusionsOf(*lowered);
     report->composites = compiler::compositesIn(module);

@@ -77,7 +77,8 @@ Result<GraphOptions> GraphOptions::apply(const llvm::json::Object &given, Module
     made.weights = compiler::roundWeights(module, *chosen);
   }
   if (numerics.narrowsProducts)
-    made.narrowProducts = compiler::narrowProducts(module);
+    made.narrowProducts = compiler::narrowProducts(module, numerics.keepsNarrow);
+  made.keepsNarrow = numerics.keepsNarrow;
   return made;
 }
 

@@ -26,7 +26,8 @@ struct GraphOptions {
   std::string fusionPatterns, withoutFusions;
   std::vector<compiler::FusionCount> fusions; ///< Of users, and how often each was done.
   std::vector<compiler::RoundedWeight> weights; ///< Those that are held in block floats.
-  int64_t narrowProducts = 0; ///< That take bf16 where the program has f32.
+  int64_t narrowProducts = 0; ///< That take bf16 where the program has f32,
+  bool keepsNarrow = false;   ///< and so do all that read what they read.
 
   /// Reads `given` (name -> text) and brings the program to what the common passes make of it with
   /// these options. An error names an option that is none, or a value that it does not take.

@@ -175,6 +175,40 @@ TEST(Precision, WhatIsKeptInBf16HasTheSameNumbers) {
     EXPECT_EQ(std::memcmp(golden->results[r].data(), made->results[r].data(), size_t(made->results[r].byteSize())), 0) << r;
 }
 
+/// With bf16/bf16 what products read is bf16 for all that read it, a residual that epilogues add and the greatest of windows among them: the
+/// golden reference's bits with whole numbers too large for bf16, other ones than with bf16/f32.
+TEST(Precision, WhatProductsReadIsKeptForAllThatReadIt) {
+  std::string text = R"(func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x24xf32>, %u: tensor<1x1x24x24xf32>) -> tensor<1x4x4x24xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<1x4x4x24xf32>
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x24xf32>) -> tensor<1x8x8x24xf32>
+  %1 = "stablehlo.reduce_window"(%0, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x8x8x24xf32>, tensor<f32>) -> tensor<1x4x4x24xf32>
+  %2 = stablehlo.convolution(%1, %u) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x24xf32>, tensor<1x1x24x24xf32>) -> tensor<1x4x4x24xf32>
+  %3 = stablehlo.add %2, %1 : tensor<1x4x4x24xf32>
+  %4 = stablehlo.maximum %3, %zero : tensor<1x4x4x24xf32>
+  return %4 : tensor<1x4x4x24xf32>
+})";
+  auto whole = [](Tensor &argument, int64_t number) {
+    fill(argument, number);
+    auto *data = reinterpret_cast<float *>(argument.mutableData());
+    for (int64_t i = 0; i < argument.size(); ++i)
+      data[i] = std::round(std::fmod(data[i] * 64, number == 2 ? 3.0f : 40.0f));
+  };
+  CompileOptions kept = narrow();
+  kept.keepsNarrow = true;
+  auto made = runBy("cpu", text, whole, kept, 2), golden = runBy("reference", text, whole, kept), others = runBy("cpu", text, whole, narrow(), 2);
+  ASSERT_TRUE(made && golden && others) << made.message() << golden.message() << others.message();
+  EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/bf16, 2 products")) << made->notes.at("precision");
+  EXPECT_FALSE(made->notes.contains("fallbacks"));
+  auto size = size_t(made->results[0].byteSize());
+  EXPECT_EQ(std::memcmp(golden->results[0].data(), made->results[0].data(), size), 0);
+  EXPECT_NE(std::memcmp(others->results[0].data(), made->results[0].data(), size), 0);
+}
+
 TEST(Precision, WeightsAreMadeOnceForEachBuffer) {
   CompileOptions options = narrow();
   options.backend = "cpu";

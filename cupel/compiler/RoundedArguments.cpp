@@ -156,7 +156,7 @@ std::optional<Split> split(std::string_view source, const CompileOptions &option
   std::vector<RoundedForm> found = splitRounding(*module, entry.getName(), formats);
   std::string left = found.empty() ? options.weightFormats : formatsWithout(options.weightFormats, found);
   if (options.narrowsProducts) {
-    narrowProducts(*module);
+    narrowProducts(*module, options.keepsNarrow);
     for (RoundedForm &form : splitNarrowing(*module, entry.getName(), own))
       found.push_back(std::move(form));
   }
@@ -188,7 +188,7 @@ Result<ExecutablePointer> compileWithRoundedArguments(const Backend &backend, st
   CompileOptions inner = options, plain = options;
   inner.weightFormats = made->formats;
   plain.weightFormats.clear();
-  plain.narrowsProducts = false;
+  plain.narrowsProducts = plain.keepsNarrow = false;
   plain.enablesTrace = false; // It runs once for each buffer.
   Result<ExecutablePointer> program = backend.compileSource(made->program, inner);
   if (!program)

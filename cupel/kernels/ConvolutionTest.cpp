@@ -148,7 +148,9 @@ void checkFinished(const PackedConvolution &packed, const float *input, const fl
                                 {128, 3},
                                 {168, 2},
                                 {200, 3},
-                                {236, 7}}) {
+                                {236, 7},
+                                {264, 2},
+                                {488, 3}}) {
     Finish finish = operands.make(which);
     Epilogue epilogue{bias};
     epilogue.finish = &finish;

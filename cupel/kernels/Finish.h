@@ -16,6 +16,7 @@ struct Finish {
   bool isJoined = false;
   const float *rows = nullptr; // As many rows and columns as the result has: added.
   int64_t rowStride = 0;
+  const uint16_t *narrowRows = nullptr; // The same in bf16, where there are no `rows`.
   bool isPositive = false; // The low limit is a zero without a sign.
   bool hasLow = false;     // It is another number.
   bool hasHigh = false;

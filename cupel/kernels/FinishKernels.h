@@ -57,6 +57,14 @@ template <int rows, int vectors>
       for (int j = 0; j < vectors; ++j)
         sums[i][j] = sums[i][j] + get(from + i * finish.rowStride, j);
   }
+  if (finish.narrowRows) {
+    const uint16_t *from = finish.narrowRows + row * finish.rowStride + column;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        sums[i][j] = sums[i][j] + loadWidened(from + i * finish.rowStride + j * kWidth, j + 1 < vectors ? kWidth : count);
+  }
   // A comparison with a choice is one instruction that gives the sum where that is a NaN.
   if (finish.isPositive) {
 #pragma unroll
@@ -89,7 +97,7 @@ template <int rows, int vectors>
 [[gnu::always_inline]] inline bool putLimited(const Vector (&sums)[rows][vectors],
                                               const Finish &finish, int64_t row, int64_t column,
                                               int64_t count, float *c, int64_t ldc) {
-  if (!finish.isJoined || !finish.isPositive || finish.rows || count != kWidth)
+  if (!finish.isJoined || !finish.isPositive || finish.rows || finish.narrowRows || count != kWidth)
     return false;
   const Vector high = splat(finish.hasHigh ? finish.high : __builtin_inff());
   Vector factor[vectors], addend[vectors];

@@ -16,11 +16,12 @@ namespace cupel::kernels {
 /// All steps at once, or some of them.
 struct FinishOperands {
   GuardedFloats first, second, addends, rows;
+  GuardedFloats halves; // The rows in bf16, two in each.
   std::vector<uint16_t> narrow;
   int64_t columns;
 
   FinishOperands(int64_t rowCount, int64_t columns)
-      : first(columns), second(columns), addends(columns), rows(rowCount * columns), narrow(static_cast<size_t>(rowCount * columns)),
+      : first(columns), second(columns), addends(columns), rows(rowCount * columns), halves((rowCount * columns + 1) / 2), narrow(static_cast<size_t>(rowCount * columns)),
         columns(columns) {
     first.fill(5), second.fill(6), addends.fill(7), rows.fill(8);
     for (int64_t i = 3; i < columns;
@@ -29,7 +30,7 @@ struct FinishOperands {
   }
 
   /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16, a factor and an addend
-  /// that are one step.
+  /// that are one step, rows in bf16.
   Finish make(int which) {
     Finish finish;
     if (which & 1)
@@ -38,6 +39,12 @@ struct FinishOperands {
       finish.addends = addends.data();
     if (which & 4)
       finish.rows = rows.data(), finish.rowStride = columns;
+    if (which & 256) {
+      auto *to = reinterpret_cast<uint16_t *>(halves.data() + halves.length()) - rows.length(); // Nothing lies behind the last one.
+      for (int64_t i = 0; i < rows.length(); ++i)
+        to[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(rows[i]) >> 16);
+      finish.narrowRows = to, finish.rowStride = columns;
+    }
     if (which & 8)
       finish.isPositive = true;
     else if (which & 16)
@@ -69,6 +76,8 @@ inline float finishedElement(const Finish &finish, float value, int64_t row, int
     now = now + finish.addends[column];
   if (finish.rows)
     now = now + finish.rows[row * finish.rowStride + column];
+  if (finish.narrowRows)
+    now = now + std::bit_cast<float>(uint32_t{finish.narrowRows[row * finish.rowStride + column]} << 16);
   float whole = now;
   if (std::isnan(whole))
     return whole;

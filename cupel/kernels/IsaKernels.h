@@ -99,6 +99,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldRows[2] = foldRows<WindowFold::Sum>;
   table.greatestBytes[0] = greatestBytes<uint8_t>;
   table.greatestBytes[1] = greatestBytes<int8_t>;
+  table.greatestHalves = greatestHalves;
   table.foldLines[0] = foldLines<WindowFold::Max>;
   table.foldLines[1] = foldLines<WindowFold::Min>;
   table.foldLines[2] = foldLines<WindowFold::Sum>;

@@ -152,6 +152,14 @@ struct ByteWindowRows {
   uint8_t *c;
 };
 
+/// The same of numbers in bf16.
+struct HalfWindowRows {
+  const uint16_t *const *input;
+  int64_t count;
+  int64_t channels;
+  uint16_t *c;
+};
+
 /// Which channel of a block of 2 * width is the i-th: bytes of two taps are laced within 128 bits.
 constexpr int64_t pairChannel(int64_t width, int64_t i) {
   int64_t lane = i % width;
@@ -288,6 +296,7 @@ struct KernelTable {
   bool (*joinColumns)(const ColumnTerms &terms, float *factor, float *addend);
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
+  void (*greatestHalves)(const HalfWindowRows &);
 
   void (*foldLines[3])(const WindowLines &);
   void (*floatKeys)(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);

@@ -105,6 +105,21 @@ void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t 
       [](int64_t, int64_t) {});
 }
 
+void computeHalfWindows(const PoolingShape &shape, const uint16_t *input, uint16_t *c, const Pool &pool) {
+  constexpr uint16_t kMinusInfinity = 0xff80;
+  auto fold = currentKernels().greatestHalves;
+  forEachWindow(
+      shape, input, 1.0 / 10, pool,
+      [&](int64_t row, const uint16_t *const *inputs, int64_t count) {
+        uint16_t *to = c + row * shape.channels;
+        if (count > 0)
+          fold({inputs, count, shape.channels, to});
+        else
+          std::fill_n(to, shape.channels, kMinusInfinity);
+      },
+      [](int64_t, int64_t) {});
+}
+
 void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool) {
   Spatial output = shape.output();
   int64_t lines = shape.batch * shape.channels * output[0] * output[1];

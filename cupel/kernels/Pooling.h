@@ -31,6 +31,9 @@ void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, 
 /// The greatest of bytes; where a window covers nothing but padding, the least there is. Input and result are dense.
 void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool);
 
+/// The same of numbers in bf16; where a window covers nothing, minus infinity.
+void computeHalfWindows(const PoolingShape &shape, const uint16_t *input, uint16_t *c, const Pool &pool);
+
 /// The same where columns lie innermost and channels are more images; padding is not negative. Both are dense.
 void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool);
 

@@ -60,6 +60,23 @@ template <WindowFold fold> void foldRows(const WindowRows &rows) {
     compute(channel, rows.channels - channel);
 }
 
+/// Each is one of the numbers, or a NaN, so that nothing is rounded.
+[[maybe_unused]] void greatestHalves(const HalfWindowRows &rows) {
+  using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
+  auto compute = [&](int64_t channel, int64_t count) __attribute__((always_inline)) {
+    Vector value = loadWidened(rows.input[0] + channel, count);
+    for (int64_t i = 1; i < rows.count; ++i)
+      value = combine<WindowFold::Max>(value, loadWidened(rows.input[i] + channel, count));
+    Halves halves = __builtin_convertvector(bitsOf(value) >> 16, Halves);
+    __builtin_memcpy(rows.c + channel, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
+  };
+  int64_t channel = 0;
+  for (; channel + kWidth <= rows.channels; channel += kWidth)
+    compute(channel, kWidth);
+  if (channel < rows.channels)
+    compute(channel, rows.channels - channel);
+}
+
 template <typename Byte> void greatestBytes(const ByteWindowRows &rows) {
   constexpr int64_t kBytes = 4 * kWidth;
   using Bytes = Byte __attribute__((ext_vector_type(kBytes)));

@@ -287,5 +287,42 @@ TEST_P(PoolingTest, GreatestBytes) {
     }
 }
 
+/// Numbers in bf16: the greatest is one of them, minus infinity where a window lies outside, and NaN where one is.
+TEST_P(PoolingTest, GreatestHalves) {
+  PoolingShape shape;
+  shape.batch = 2;
+  shape.input = {1, 9, 7};
+  shape.window = {1, 3, 2};
+  shape.strides = {1, 2, 1};
+  shape.paddingLow = {0, 3, 1};
+  shape.paddingHigh = {0, 1, 2};
+  for (int64_t channels : {1, 3, 16, 64, 67}) {
+    shape.channels = channels;
+    int64_t count = shape.batch * product(shape.input) * channels, rows = shape.rows();
+    // Memory ends where the operands do.
+    GuardedFloats from((count + 1) / 2), to((rows * channels + 1) / 2), wide(count);
+    auto *input = reinterpret_cast<uint16_t *>(from.data()) + count % 2;
+    auto *c = reinterpret_cast<uint16_t *>(to.data()) + rows * channels % 2;
+    wide.fill(3);
+    for (int64_t i = 0; i < count; ++i) {
+      auto bits = std::bit_cast<uint32_t>(i % 19 == 5 ? -0.0f : i % 23 == 7 ? 0.0f : i % 211 == 9 ? -std::nanf("") : i % 7 == 1 ? -5.0f : wide[i]) >> 16;
+      input[i] = static_cast<uint16_t>(bits);
+      wide[i] = std::bit_cast<float>(bits << 16);
+    }
+    computeHalfWindows(shape, input, c, Pool(2));
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t channel = 0; channel < channels; ++channel) {
+        double expected = expectedAt(shape, PoolingKind::Max, -std::numeric_limits<float>::infinity(), wide.data(), row, channel);
+        float got = std::bit_cast<float>(uint32_t{c[row * channels + channel]} << 16);
+        if (std::isnan(expected)) {
+          ASSERT_TRUE(std::isnan(got)) << row << " " << channel;
+        } else {
+          ASSERT_EQ(got, static_cast<float>(expected)) << row << " " << channel;
+          ASSERT_EQ(std::signbit(got), std::signbit(expected)) << row << " " << channel;
+        }
+      }
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

@@ -73,6 +73,20 @@ inline void storePart(float *to, Vector value, int64_t count) {
 #endif
 }
 
+/// The first `count` <= kWidth numbers in bf16, the others zero.
+inline Vector loadWidened(const uint16_t *from, int64_t count) {
+  using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
+  using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
+  Halves halves = {};
+  if (count >= kWidth)
+    __builtin_memcpy(&halves, from, sizeof halves);
+  else
+    for (int i = 0; i < kWidth; ++i)
+      if (i < count)
+        halves[i] = from[i];
+  return __builtin_bit_cast(Vector, __builtin_convertvector(halves, Bits) << 16);
+}
+
 /// The greater of each number and zero, which has no sign; NaNs stay.
 inline Vector positive(Vector value) {
 #if defined(__AVX512F__)

@@ -198,6 +198,14 @@ template <int rows, int vectors>
       for (int j = 0; j < vectors; ++j)
         fetch(from + i * tile.finish->rowStride + j * kWidth);
   }
+  if (tile.finish && tile.finish->narrowRows) {
+    const uint16_t *from = tile.finish->narrowRows + row * tile.finish->rowStride + tile.column;
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; j += 2)
+        fetch(from + i * tile.finish->rowStride + j * kWidth);
+  }
 }
 
 /// Tiles below each other. What lies between the multiplications of one and of the next must be few

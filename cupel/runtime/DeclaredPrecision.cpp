@@ -35,6 +35,8 @@ Result<compare::DevicePrecision> declaredPrecision(const std::string &name,
     chooseNumerics(options, numerics);
     if (numerics.narrowsProducts)
       precision.products = *compare::findPrecision("bf16");
+    if (numerics.keepsNarrow)
+      precision.rest = *compare::findPrecision("bf16");
   }
   if (device.plugin.ends_with(".so") && !arch.empty())
     if (Result<Architecture> found = findArchitecture(arch); found && found->precision)

@@ -47,6 +47,7 @@ TEST(DeclaredPrecisionTest, OursComputesAsItIsTold) {
     EXPECT_EQ(declared(device), "bf16/f32") << device; // Of products alone.
     EXPECT_EQ(withoutPrecision(device), device);
   }
+  EXPECT_EQ(declared("cupel?precision=bf16/bf16"), "bf16"); // And of what lies between them.
   EXPECT_EQ(declared("cupel?precision=f32"), "f32");
   EXPECT_EQ(declared("n300?precision=bf16"), "bf16/f32/f32");
   EXPECT_NE(declared("cupel?precision=tf32/f32").find("f32"), std::string::npos);

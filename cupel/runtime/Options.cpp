@@ -217,11 +217,13 @@ static bool isChosen(const Options &options, std::string_view name, std::string_
 }
 
 void chooseNumerics(const Options &options, Numerics &numerics) {
+  std::string precision = options.string("precision").value_or("");
   numerics = {isChosen(options, "accumulate", "f64", numerics.wideAccumulation),
               isChosen(options, "scatter", "windows", numerics.scatterSkipsWindows),
               isChosen(options, "number_formats", "program", numerics.programTypes),
               isChosen(options, "partition", "whole", numerics.computesWhole),
-              isChosen(options, "precision", "bf16", numerics.narrowsProducts)};
+              precision.empty() ? numerics.narrowsProducts : precision != "f32",
+              precision.empty() ? numerics.keepsNarrow : precision == "bf16/bf16"};
 }
 
 void chooseRewrites(const Options &options, Rewrites &rewrites) {

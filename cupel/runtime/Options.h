@@ -83,6 +83,7 @@ struct Numerics {
   bool programTypes = false; // Not only those of the architecture.
   bool computesWhole = false;
   bool narrowsProducts = false; // Of f32, which take bf16.
+  bool keepsNarrow = false;     // And what they read is bf16 for all that read it.
 };
 /// Takes what the options of a client or a compilation say; the rest stays.
 void chooseNumerics(const Options &options, Numerics &numerics);

@@ -125,6 +125,10 @@ def products_in_bf16_are_judged_as_what_they_are(place: Place) -> None:
         test = next(iter(tests.values()))
         expect(result.returncode == 0 and {one["precision"] for one in test["comparisons"]} == {"bf16/f32"}, test)
         expect(test["notes"]["precision"].startswith("bf16/f32, ") and "product" in test["notes"]["precision"], test)
+    result, tests = report(place, mlp, "--device", "cupel", "--option", "precision=bf16/bf16")
+    test = next(iter(tests.values()))
+    expect(result.returncode == 0 and {one["precision"] for one in test["comparisons"]} == {"bf16"}, test)
+    expect(test["notes"]["precision"].startswith("bf16/bf16, "), test)
     # It is computed so, and not judged so alone: by the limits of f32 it is wrong.
     result, tests = report(place, mlp, "--device", "cupel?precision=bf16", "--precision", "f32")
     expect(result.returncode == 1 and next(iter(tests.values()))["outcome"] == "failed", tests)

@@ -151,4 +151,6 @@ def test_the_limits_are_those_of_what_the_compiler_is_asked_for():
     assert Policy().precision_with({}) == "f32"
     assert Policy().precision_with({"precision": "bf16"}) == "bf16/f32"
     assert Policy(device="cupel?precision=bf16").precision_with({}) == "bf16/f32"
+    assert Policy().precision_with({"precision": "bf16/bf16"}) == "bf16"
+    assert Policy(device="cupel?precision=bf16/bf16").precision_with({}) == "bf16"
     assert Policy(precision="tf32").precision_with({"precision": "bf16"}) == "tf32"  # Whoever says more than that means it.

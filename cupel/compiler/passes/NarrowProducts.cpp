@@ -4,6 +4,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -25,26 +26,54 @@ bool isMove(Operation *op) {
   return isa_and_nonnull<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::BroadcastInDimOp>(op);
 }
 
+/// A product that is to take bf16, and does not yet.
+bool isNarrowable(Operation *op) {
+  if (!isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(op) || op->hasAttr(kNarrowedAttr) || !isF32(op->getOperand(0)) ||
+      !isF32(op->getOperand(1)) || !isF32(op->getResult(0)) || asksForMore(op))
+    return false;
+  auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
+  return !dot || !dot.getAlgorithm();
+}
+
+/// The greatest of windows whose padding never wins: rounding does not change which number that is, and as well comes before.
+bool isGreatestOfWindows(Operation *op) {
+  auto window = dyn_cast_or_null<stablehlo::ReduceWindowOp>(op);
+  if (!window || window.getInputs().size() != 1 || !isF32(window.getInputs()[0]))
+    return false;
+  Block &body = window.getBody().front();
+  auto init = window.getInitValues()[0].getDefiningOp<stablehlo::ConstantOp>();
+  auto number = init ? dyn_cast<DenseFPElementsAttr>(init.getValue()) : nullptr;
+  auto maximum = dyn_cast<stablehlo::MaximumOp>(body.front());
+  return number && number.isSplat() && number.getSplatValue<APFloat>().isInfinity() && number.getSplatValue<APFloat>().isNegative() && maximum &&
+         maximum.getLhs() != maximum.getRhs() && isa<BlockArgument>(maximum.getLhs()) && isa<BlockArgument>(maximum.getRhs()) &&
+         body.getTerminator()->getOperand(0) == maximum.getResult();
+}
+
+bool isReadByProductsOnly(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return user->hasAttr(kNarrowedAttr) || isNarrowable(user) || (isMove(user) && isReadByProductsOnly(user->getResult(0)));
+  });
+}
+
 class ProductNarrower {
 public:
-  explicit ProductNarrower(MLIRContext *context) : builder(context) {}
+  ProductNarrower(MLIRContext *context, bool kept) : builder(context), kept(kept) {}
 
   void run(Operation *op) {
-    bool isKnown = isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(op);
-    if (!isKnown || op->hasAttr(kNarrowedAttr) || !isF32(op->getOperand(0)) || !isF32(op->getOperand(1)) ||
-        !isF32(op->getResult(0)) || asksForMore(op))
+    if (!isNarrowable(op))
       return;
     auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
-    if (dot && dot.getAlgorithm())
-      return;
     bool hasKernels = dot && dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
     for (unsigned i : {0, 1})
       op->setOperand(i, changed(op->getOperand(i), hasKernels ? narrow : rounded, !hasKernels));
     op->setAttr(kNarrowedAttr, builder.getUnitAttr());
   }
 
-  /// Drops the moves that nobody needs any more now that they are done to rounded numbers.
+  /// With `kept` lets all read what products read; drops what nobody needs any more now that it is done to rounded numbers.
   void finish() {
+    if (kept)
+      for (auto [origin, rounding] : roundings)
+        keep(origin, rounding);
     for (Operation *move : llvm::reverse(replaced))
       if (move->use_empty())
         move->erase();
@@ -55,7 +84,44 @@ private:
 
   Value converted(Value value, Type element) {
     auto type = cast<RankedTensorType>(value.getType());
+    builder.setInsertionPointAfterValue(value);
     return builder.create<stablehlo::ConvertOp>(value.getLoc(), type.clone(element), value);
+  }
+
+  /// What the numbers were before they were widened, or null.
+  static Value beforeWidening(Value value) {
+    auto widening = value.getDefiningOp<stablehlo::ConvertOp>();
+    return widening && cast<ShapedType>(widening.getOperand().getType()).getElementType().isBF16() ? widening.getOperand() : Value();
+  }
+
+  /// The value in bf16.
+  Value inBf16(Value origin) {
+    if (Value was = beforeWidening(origin))
+      return was;
+    if (auto known = roundings.find(origin); known != roundings.end())
+      return known->second;
+    Operation *maker = origin.getDefiningOp();
+    bool isAtWindows = isGreatestOfWindows(maker) && (kept || isReadByProductsOnly(origin));
+    Value made = isAtWindows ? windowsInBf16(cast<stablehlo::ReduceWindowOp>(maker)) : converted(origin, builder.getBF16Type());
+    roundings.insert({origin, made});
+    return made;
+  }
+
+  Value windowsInBf16(stablehlo::ReduceWindowOp op) {
+    Value input = changed(op.getInputs()[0], narrow, false);
+    Value init = converted(op.getInitValues()[0], builder.getBF16Type());
+    builder.setInsertionPoint(op);
+    IRMapping operands;
+    operands.map(op.getInputs()[0], input);
+    operands.map(op.getInitValues()[0], init);
+    auto again = cast<stablehlo::ReduceWindowOp>(builder.clone(*op, operands));
+    auto change = [&](Value value) { value.setType(cast<RankedTensorType>(value.getType()).clone(builder.getBF16Type())); };
+    change(again.getResult(0));
+    for (BlockArgument argument : again.getBody().getArguments())
+      change(argument);
+    change(again.getBody().front().front().getResult(0));
+    replaced.insert(op);
+    return again.getResult(0);
   }
 
   /// The value in bf16, or rounded to it: where the numbers come from, with what moves them done again behind.
@@ -66,16 +132,11 @@ private:
       moves.push_back(origin.getDefiningOp());
       origin = origin.getDefiningOp()->getOperand(0);
     }
-    Value &known = made[origin];
-    if (!known) {
-      builder.setInsertionPointAfterValue(origin);
-      auto widening = origin.getDefiningOp<stablehlo::ConvertOp>();
-      bool wasBf16 = widening && cast<ShapedType>(widening.getOperand().getType()).getElementType().isBF16();
-      known = wasBf16 ? widening.getOperand() : converted(origin, builder.getBF16Type());
-      if (staysF32)
-        known = wasBf16 ? origin : converted(known, builder.getF32Type());
+    if (!made.contains(origin)) {
+      Value inside = inBf16(origin);
+      made[origin] = !staysF32 ? inside : beforeWidening(origin) ? origin : converted(inside, builder.getF32Type());
     }
-    Value last = known;
+    Value last = made[origin];
     for (Operation *move : llvm::reverse(moves)) {
       builder.setInsertionPointAfter(move);
       IRMapping operands;
@@ -90,13 +151,29 @@ private:
     return last;
   }
 
+  /// Lets all that read a value which is made on the way read the rounded one, but for what ends a program or a step of it.
+  void keep(Value origin, Value rounding) {
+    Operation *maker = origin.getDefiningOp();
+    if (!maker || isa<stablehlo::ConstantOp>(maker))
+      return;
+    Value wide = rounded.lookup(origin);
+    if (!wide)
+      wide = converted(rounding, builder.getF32Type());
+    origin.replaceUsesWithIf(wide, [&](OpOperand &use) {
+      return use.getOwner() != rounding.getDefiningOp() && !use.getOwner()->hasTrait<OpTrait::IsTerminator>();
+    });
+  }
+
   OpBuilder builder;
+  bool kept;
   Made narrow, rounded;
+  llvm::MapVector<Value, Value> roundings; // In bf16, by what was rounded.
   llvm::SetVector<Operation *> replaced;
 };
 
 struct NarrowProductsPass : public impl::NarrowProductsBase<NarrowProductsPass> {
-  void runOnOperation() override { narrowProducts(getOperation()); }
+  using NarrowProductsBase::NarrowProductsBase;
+  void runOnOperation() override { narrowProducts(getOperation(), kept); }
 };
 
 } // namespace
@@ -108,10 +185,10 @@ bool asksForMore(Operation *product) {
          });
 }
 
-int64_t narrowProducts(ModuleOp module) {
+int64_t narrowProducts(ModuleOp module, bool kept) {
   SmallVector<Operation *> all; // What is made on the way is not walked.
   module.walk([&](Operation *op) { all.push_back(op); });
-  ProductNarrower narrower(module.getContext());
+  ProductNarrower narrower(module.getContext(), kept);
   int64_t count = 0;
   for (Operation *op : all) {
     narrower.run(op);

@@ -17,7 +17,8 @@ bool asksForMore(mlir::Operation *product);
 /// Rounds the operands of all products and convolutions of f32 that ask for no more than the default precision to
 /// bf16; sums stay f32. A product without batches takes bf16; what has no kernels of bf16 takes the rounded numbers
 /// as f32, in which each product of two is exact: the meaning is the same. How many there are, those of before too.
-int64_t narrowProducts(mlir::ModuleOp module);
+/// With `kept` all that read what is made for products and rounded read it so, but for what the program returns.
+int64_t narrowProducts(mlir::ModuleOp module, bool kept = false);
 
 /// What rounds the numbers that an operand of a narrowed product holds, and what they were before.
 struct NarrowedNumbers {

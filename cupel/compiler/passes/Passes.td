@@ -76,10 +76,15 @@ def NarrowProducts : Pass<"narrow-products", "mlir::ModuleOp"> {
     Operands of dot_general, dot and convolution in f32 are rounded to bf16 unless the operation asks for
     more than the default precision or names an algorithm. A product without batches takes bf16; batches
     and convolutions take the rounded numbers as f32, in which a product of two is exact: the meaning is
-    the same. Numbers are rounded where they come from, in front of transposes, reshapes and broadcasts.
+    the same. Numbers are rounded where they come from, in front of transposes, reshapes, broadcasts and the
+    greatest of windows. With `kept` all that read a value which is made for products, and is rounded, read the
+    rounded one: such as the sum behind a residual. What the program returns, constants and arguments stay.
     What was changed is marked with `cupel.narrowed`, and counted in the module's attribute
     `cupel.narrowed_products`.
   }];
+  let options = [
+    Option<"kept", "kept", "bool", /*default=*/"false", "What products read is bf16 for all that read it">
+  ];
   let dependentDialects = ["::cupel::stablehlo::StablehloDialect"];
 }
 

@@ -28,7 +28,7 @@ void buildDevicePipeline(OpPassManager &manager, const DevicePipeline &pipeline)
   if (!pipeline.weightFormats.empty())
     manager.addPass(createRoundWeights({pipeline.weightFormats}));
   if (pipeline.narrow)
-    manager.addPass(createNarrowProducts());
+    manager.addPass(createNarrowProducts({pipeline.narrowKept}));
   if (isSpread && !pipeline.own && pipeline.split)
     manager.addPass(createPartition({pipeline.strict}));
 }
@@ -51,6 +51,8 @@ struct DevicePipelineOptions : public PassPipelineOptions<DevicePipelineOptions>
                                 llvm::cl::desc("The element types of the devices")};
   Option<bool> narrow{*this, "narrow", llvm::cl::init(false),
                       llvm::cl::desc("Products of f32 take bf16")};
+  Option<bool> narrowKept{*this, "narrow-kept", llvm::cl::init(false),
+                          llvm::cl::desc("With narrow: what products read is bf16 for all that read it")};
   Option<bool> split{*this, "split", llvm::cl::init(true),
                      llvm::cl::desc("Split programs on whole tensors over their devices")};
   Option<bool> strict{*this, "strict", llvm::cl::init(false),
@@ -65,6 +67,7 @@ struct DevicePipelineOptions : public PassPipelineOptions<DevicePipelineOptions>
     pipeline.results.assign(results.begin(), results.end());
     pipeline.types.assign(types.begin(), types.end());
     pipeline.narrow = narrow;
+    pipeline.narrowKept = narrowKept;
     pipeline.split = split;
     pipeline.strict = strict;
     return pipeline;

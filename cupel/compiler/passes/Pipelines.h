@@ -21,7 +21,8 @@ struct DevicePipeline {
   std::vector<bool> results; // Which results may get a sharding; one entry stands for all.
   std::vector<std::string> types; // That devices compute in; empty: all.
   std::string weightFormats; // Of weights of products, as parseWeightFormats reads them; empty: none.
-  bool narrow = false; // Products of f32 take bf16 (NarrowProducts.h).
+  bool narrow = false; // Products of f32 take bf16 (NarrowProducts.h),
+  bool narrowKept = false; // and so do all that read what they read.
   bool split = true;   // Programs on whole tensors are split over their devices where possible.
   bool strict = false; // What cannot be split is an error.
   /// How handlers are called that somebody registered.

@@ -15,6 +15,7 @@ std::string describe(const CompileOptions &options) {
                      (options.isGlobal ? "" : ",own") + (options.splitsWork ? "" : ",whole") +
                      (options.scatterSkipsWindows ? ",windows" : "") +
                      (options.narrowsProducts ? ",bf16" : "") +
+                     (options.keepsNarrow ? ",kept" : "") +
                      (options.alwaysMakesCode ? ",code" : "") +
                      (options.enablesTrace ? ",trace" : "");
   if (options.wrongRewrite != 0)
@@ -71,6 +72,7 @@ Result<CompileOptions> parseCompileOptions(std::string_view line) {
     return malformed;
   options.enablesTrace = mode.consume_back(",trace");
   options.alwaysMakesCode = mode.consume_back(",code");
+  options.keepsNarrow = mode.consume_back(",kept");
   options.narrowsProducts = mode.consume_back(",bf16");
   options.scatterSkipsWindows = mode.consume_back(",windows");
   options.splitsWork = !mode.consume_back(",whole");

@@ -37,6 +37,8 @@ struct CompileOptions {
   std::string weightFormats;
   /// Products and convolutions of f32 of default precision take bf16, with sums in f32.
   bool narrowsProducts = false;
+  /// And what they read is bf16 for all that read it.
+  bool keepsNarrow = false;
   /// Programs on whole tensors of which devices hold pieces are split over the devices where that
   /// can be done without more work; otherwise one computes for all of them.
   bool splitsWork = true;

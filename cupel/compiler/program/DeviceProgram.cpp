@@ -57,6 +57,7 @@ DevicePipeline pipelineFor(const CompileOptions &options) {
     pipeline.types.emplace_back(tensor::info(type).name);
   pipeline.weightFormats = options.weightFormats;
   pipeline.narrow = options.narrowsProducts;
+  pipeline.narrowKept = options.keepsNarrow;
   pipeline.split = options.splitsWork;
   pipeline.strict = options.isStrict;
   return pipeline;
@@ -173,7 +174,7 @@ Status prepare(DeviceProgram &program, std::string_view source, const CompileOpt
     info.notes["composites"] = composites;
   // As `cupel run` and others declare a precision; whoever judges results goes by it.
   if (int64_t count = narrowedProducts(module); count > 0)
-    info.notes["precision"] = "bf16/f32, " + std::to_string(count) + (count == 1 ? " product" : " products");
+    info.notes["precision"] = (options.keepsNarrow ? "bf16/bf16, " : "bf16/f32, ") + std::to_string(count) + (count == 1 ? " product" : " products");
   if (reason)
     info.notes["partition"] = "whole (" + reason.str() + ")";
   return {};

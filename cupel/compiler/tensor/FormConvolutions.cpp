@@ -394,8 +394,9 @@ void form(stablehlo::ReduceWindowOp op) {
   Dims order = {others[0], spatial[0], spatial[1], others[1]};
   auto pair = [&](ArrayRef<int64_t> all) { return Dims{all[spatial[0]], all[spatial[1]]}; };
   OpBuilder builder(op);
-  // Windows of halves are combined in f32 and rounded once.
-  Type element = least ? elementOf(op.getInputs()[0]) : Type(builder.getF32Type());
+  // Windows of halves are combined in f32 and rounded once; the greatest of bf16 is one of them.
+  Type given = elementOf(op.getInputs()[0]);
+  Type element = least || (isMax && given.isBF16()) ? given : Type(builder.getF32Type());
   Value wide = converted(builder, op.getLoc(), op.getInputs()[0], element);
   Value image = transposed(builder, op.getLoc(), wide, order);
   Value pool = builder.create<PoolOp>(

@@ -69,6 +69,30 @@ bool isOfOtherSums(Operation *maker, Operation *op, int64_t count) {
   return false;
 }
 
+/// Whether a value is all that becomes of another product's or convolution's sums of floats: that one does it itself, while they are in
+/// registers, and what is added to these sums is read as it is.
+bool isEpilogueOfAnother(Operation *maker, Operation *op, int64_t count) {
+  SmallVector<Operation *> waiting = {maker};
+  while (!waiting.empty()) {
+    Operation *step = waiting.pop_back_val();
+    if (!step->hasOneUse())
+      continue;
+    for (Value operand : step->getOperands()) {
+      Operation *from = throughReshapes(operand).getDefiningOp();
+      if (!from || from == op || !operand.hasOneUse() || countOf(operand) != count)
+        continue;
+      auto product = dyn_cast<ProductOp>(from);
+      if (isa<ConvolutionOp>(from) || (product && product.getBatch().empty())) {
+        if (cast<RankedTensorType>(from->getResult(0).getType()).getElementType().isF32() && from->hasOneUse() && !hasEpilogue(from))
+          return true;
+      } else if (isFusible(from)) {
+        waiting.push_back(from);
+      }
+    }
+  }
+  return false;
+}
+
 void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
@@ -79,7 +103,7 @@ void fuse(Operation *op, Taken &taken) {
   auto fits = [&](Operation *other) {
     return isFusible(other) && countOf(other->getResult(0)) == count;
   };
-  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other) && !isOfOtherSums(other, op, count); });
+  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other) && !isOfOtherSums(other, op, count) && !isEpilogueOfAnother(other, op, count); });
   do {
     Value result = group.cutToOneResult();
     if (!result || result == made)

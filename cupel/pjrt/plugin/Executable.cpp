@@ -158,6 +158,7 @@ Result<std::shared_ptr<const Compiled>> compileProgram(const PJRT_Program *progr
       given.string("experimental_weight_dtype").value_or(defaults.weightFormats);
   compile.splitsWork = !numerics.computesWhole;
   compile.narrowsProducts = numerics.narrowsProducts;
+  compile.keepsNarrow = numerics.keepsNarrow;
   compile.backend = given.string("backend").value_or(defaults.backend);
   if (std::string_view kind = compile.backend; kind.starts_with("codegen_")) {
     if (exportPath.empty())

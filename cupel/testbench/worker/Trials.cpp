@@ -250,6 +250,8 @@ void coarsenToWhatRan(compare::DevicePrecision &precision, const std::map<std::s
   Result<compare::DevicePrecision> ran = compare::DevicePrecision::parse(found->second.substr(0, found->second.find(',')));
   if (ran && ran->products.step > precision.products.step)
     precision.products = ran->products;
+  if (ran && ran->rest.step > precision.rest.step)
+    precision.rest = ran->rest;
 }
 
 } // namespace

@@ -88,8 +88,12 @@ class Policy:
 
     def precision_with(self, options: Mapping[str, Any]) -> str:
         """What the device computes in if its compiler is given these options: ours multiplies in bf16 where `precision` asks for it."""
-        asks = str(options.get("precision", "")) in ("bf16", "bf16/f32") or "precision=bf16" in self.device
-        return "bf16/f32" if asks and self.precision == "f32" else self.precision
+        if self.precision != "f32":
+            return self.precision
+        asked = (str(options.get("precision", "")), str(self.device_options()["client_options"].get("precision", "")))
+        if "bf16/bf16" in asked:
+            return "bf16"
+        return "bf16/f32" if {"bf16", "bf16/f32"}.intersection(asked) else "f32"
 
 
 POLICY = Policy()

@@ -3,7 +3,7 @@
 // Once is enough.
 // RUN: cupel opt %s --narrow-products | cupel opt --narrow-products - | FileCheck %s
 
-// CHECK: module attributes {cupel.narrowed_products = 6 : i64}
+// CHECK: module attributes {cupel.narrowed_products = 7 : i64}
 
 // Numbers are rounded where they come from, and once; kernels read through what moves them.
 // CHECK-LABEL: func.func @product
@@ -57,4 +57,30 @@ func.func @kept(%x: tensor<4x4xf32>, %d: tensor<4x4xf64>, %i: tensor<1x4x4x4xf32
   %2 = stablehlo.dot_general %d, %d, contracting_dims = [1] x [0] : (tensor<4x4xf64>, tensor<4x4xf64>) -> tensor<4x4xf64>
   %3 = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision DEFAULT>]} : (tensor<1x4x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x4x4x4xf32>
   return %0, %1, %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf64>, tensor<1x4x4x4xf32>
+}
+
+// The greatest of windows is found among rounded numbers, where nobody else reads it.
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: tensor<1x4x4x2xf32>, %k: tensor<1x1x2x2xf32>) -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  // CHECK: %[[X:.*]] = stablehlo.convert %arg0 : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xbf16>
+  // CHECK: %[[W:.*]] = "stablehlo.reduce_window"(%[[X]],
+  // CHECK: stablehlo.maximum {{.*}} : tensor<bf16>
+  // CHECK: (tensor<1x4x4x2xbf16>, tensor<bf16>) -> tensor<1x2x2x2xbf16>
+  // CHECK: %[[R:.*]] = stablehlo.convert %[[W]] : (tensor<1x2x2x2xbf16>) -> tensor<1x2x2x2xf32>
+  // CHECK: stablehlo.convolution(%[[R]],
+  %0 = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  %1 = stablehlo.convolution(%0, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x2x2x2xf32>, tensor<1x1x2x2xf32>) -> tensor<1x2x2x2xf32>
+  // CHECK: %[[F:.*]] = "stablehlo.reduce_window"(%arg0,
+  // CHECK: return %{{.*}}, %[[F]]
+  %2 = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 1, 2, 2, 1>, window_strides = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
+  return %1, %2 : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>
 }

@@ -136,15 +136,16 @@ func.func @narrow(%x: tensor<1x6x6x16xf32>, %w: tensor<3x3x16x8xf32>) -> (tensor
 }
 
 // Written in bf16: sums are f32 and rounded once. Who asks for more gets f32. An argument is transposed as it
-// is. Windows are combined in f32.
+// is. Sums of windows are f32, the greatest stays what it is.
 // CHECK-LABEL: func.func @written
 // CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xf32>
 // CHECK: %[[T:.*]] = stablehlo.transpose %arg2
 // CHECK: tir.convolution(%[[T]], {{.*}} groups 1 rounded reading {{.*}} : (tensor<1x6x6x3xbf16>
 // CHECK: tir.convolution({{.*}} groups 1 reading {{.*}} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>)
-// CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x16xf32>) -> tensor<1x5x5x16xf32>
+// CHECK: tir.pool "maximum"{{.*}} : (tensor<1x6x6x16xbf16>) -> tensor<1x5x5x16xbf16>
+// CHECK: tir.pool "add"{{.*}} : (tensor<1x6x6x16xf32>) -> tensor<1x5x5x16xf32>
 // CHECK: stablehlo.convert {{.*}} -> tensor<1x5x5x16xbf16>
-func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: tensor<1x3x6x6xbf16>, %v: tensor<3x3x3x8xbf16>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>) {
+func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: tensor<1x3x6x6xbf16>, %v: tensor<3x3x3x8xbf16>) -> (tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>, tensor<1x5x5x16xbf16>) {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xbf16>
   %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, f, 0, 1]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x6x6xbf16>, tensor<3x3x3x8xbf16>) -> tensor<1x4x4x8xbf16>
   %2 = stablehlo.convert %x : (tensor<1x6x6x16xbf16>) -> tensor<1x6x6x16xf32>
@@ -156,7 +157,13 @@ func.func @written(%x: tensor<1x6x6x16xbf16>, %w: tensor<3x3x16x8xbf16>, %y: ten
     %m = stablehlo.maximum %a, %b : tensor<bf16>
     stablehlo.return %m : tensor<bf16>
   }) : (tensor<1x6x6x16xbf16>, tensor<bf16>) -> tensor<1x5x5x16xbf16>
-  return %0, %1, %4, %5 : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>
+  %nothing = stablehlo.constant dense<0.0> : tensor<bf16>
+  %sums = "stablehlo.reduce_window"(%x, %nothing) <{window_dimensions = array<i64: 1, 2, 2, 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %m = stablehlo.add %a, %b : tensor<bf16>
+    stablehlo.return %m : tensor<bf16>
+  }) : (tensor<1x6x6x16xbf16>, tensor<bf16>) -> tensor<1x5x5x16xbf16>
+  return %0, %1, %4, %5, %sums : tensor<1x4x4x8xbf16>, tensor<1x4x4x8xbf16>, tensor<1x4x4x8xf32>, tensor<1x5x5x16xbf16>, tensor<1x5x5x16xbf16>
 }
 
 // The greatest of bytes, beginning with the least there is.

@@ -64,3 +64,28 @@ func.func @main(%x: tensor<2x4x6xf32>, %w: tensor<2x6x8xf32>) -> tensor<2x4x8xbf
   %1 = stablehlo.convert %0 : (tensor<2x4x8xf32>) -> tensor<2x4x8xbf16>
   return %1 : tensor<2x4x8xbf16>
 }
+
+// -----
+
+// What is all that becomes of another product is done there, and read as it is made.
+// CHECK: %[[A:.*]] = tir.product(%arg0, %arg2) with(%arg3)
+// CHECK: stablehlo.multiply
+// CHECK-NOT: stablehlo.add
+// CHECK: tir.yield
+// CHECK: tir.product(%arg0, %arg1) with(%arg4, %[[A]])
+// CHECK: stablehlo.multiply
+// CHECK: stablehlo.add
+// CHECK: stablehlo.tanh
+// CHECK: tir.yield
+// CHECK-NOT: tir.map
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %v: tensor<6x8xf32>, %s: tensor<8xf32>, %t: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.broadcast_in_dim %t, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<4x8xf32>
+  %3 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %4 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<8xf32>) -> tensor<4x8xf32>
+  %5 = stablehlo.multiply %3, %4 : tensor<4x8xf32>
+  %6 = stablehlo.add %2, %5 : tensor<4x8xf32>
+  %7 = stablehlo.tanh %6 : tensor<4x8xf32>
+  return %7 : tensor<4x8xf32>
+}

@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace {
 
-bool isPlain(const codegen::View &view) {
-  return view.type == tensor::DType::F32 && view.offset == 0 && view.valid.empty() && view.strides[1] == 1;
+bool isPlain(const codegen::View &view, tensor::DType type) {
+  return view.type == type && view.offset == 0 && view.valid.empty() && view.strides[1] == 1;
 }
 
 std::optional<float> numberOf(Value value) {
@@ -56,20 +56,24 @@ bool FinishSteps::take(Operation &step, Value element, ArrayRef<codegen::View> v
   if (std::optional<float> number = numberOf(other)) {
     columns.number = *number;
   } else {
-    auto argument = dyn_cast<BlockArgument>(other);
+    auto widening = other.getDefiningOp<stablehlo::ConvertOp>();
+    auto argument = dyn_cast<BlockArgument>(widening ? widening.getOperand() : other);
     if (!argument || argument.getArgNumber() == 0)
       return false;
     const codegen::View &view = views[argument.getArgNumber() - 1];
     columns.input = inputs[argument.getArgNumber() - 1];
-    if (!isPlain(view))
+    if (!isPlain(view, widening ? tensor::DType::BF16 : tensor::DType::F32))
       return false;
     if (view.strides[0] != 0) {
       if (isFactor || isSubtracted || rows >= 0)
         return false;
       rows = columns.input;
       rowStride = view.strides[0];
+      areRowsNarrow = static_cast<bool>(widening);
       return true;
     }
+    if (widening)
+      return false;
   }
   if (rows >= 0 || addends)
     return false;
@@ -157,7 +161,11 @@ void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std
   if (!factors[0] && !addends && rows < 0 && !low && !high)
     return;
   if (rows >= 0) {
-    finish.rows = reinterpret_cast<const float *>(reads[size_t(rows)]);
+    const std::byte *from = reads[size_t(rows)];
+    if (areRowsNarrow)
+      finish.narrowRows = reinterpret_cast<const uint16_t *>(from);
+    else
+      finish.rows = reinterpret_cast<const float *>(from);
     finish.rowStride = rowStride;
   }
   finish.isPositive = low && *low == 0 && !std::signbit(*low);

@@ -47,6 +47,7 @@ private:
   std::optional<Columns> bias, factors[2], addends;
   int rows = -1; // The input that is added row by row, or none.
   int64_t rowStride = 0;
+  bool areRowsNarrow = false; // They are bf16.
   std::optional<float> low, high;
 };
 

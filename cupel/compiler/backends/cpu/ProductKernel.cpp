@@ -367,10 +367,26 @@ private:
   bool isSigned;
 };
 
+class HalfPoolKernel final : public Kernel {
+public:
+  explicit HalfPoolKernel(const kernels::PoolingShape &shape) : shape(shape) {}
+
+  Status run(LaunchContext &, std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const override {
+    kernels::computeHalfWindows(shape, reinterpret_cast<const uint16_t *>(reads[0]), reinterpret_cast<uint16_t *>(writes[0]), kernelPool());
+    return {};
+  }
+
+  std::string_view kind() const override { return "pool"; }
+
+private:
+  kernels::PoolingShape shape;
+};
+
 Result<KernelPointer> make(tir::PoolOp op) {
   Type element = cast<RankedTensorType>(op.getImage().getType()).getElementType();
-  if (!isF32(op.getImage()) && !element.isInteger(8))
-    return Error{ErrorCode::Unsupported, "windows are of f32 and of bytes"};
+  bool isHalf = element.isBF16() && op.getCombiner() == "maximum";
+  if (!isF32(op.getImage()) && !element.isInteger(8) && !isHalf)
+    return Error{ErrorCode::Unsupported, "windows are of f32 and of bytes, and the greatest of bf16"};
   auto image = cast<RankedTensorType>(op.getImage().getType());
   kernels::PoolingShape shape;
   shape.batch = image.getDimSize(0);
@@ -382,6 +398,8 @@ Result<KernelPointer> make(tir::PoolOp op) {
   shape.paddingHigh = {0, op.getPadding()[1], op.getPadding()[3]};
   if (element.isInteger(8))
     return KernelPointer(std::make_unique<BytePoolKernel>(shape, !element.isUnsignedInteger()));
+  if (isHalf)
+    return KernelPointer(std::make_unique<HalfPoolKernel>(shape));
   return KernelPointer(std::make_unique<PoolKernel>(shape, op.getCombiner() == "maximum"));
 }
 

@@ -41,7 +41,8 @@ struct CpuReport {
   std::vector<FusionCount> fusions; // Of users.
   std::vector<FusionCount> recognised; // What has a name in the program (tensor/named).
   std::vector<RoundedWeight> weights; // Those that are held in block floats.
-  int64_t narrowProducts = 0; // With operands in bf16 where the program has f32.
+  int64_t narrowProducts = 0; // With operands in bf16 where the program has f32,
+  bool keepsNarrow = false;   // which all read so that read them.
 };
 
 /// What `name-fusions` found in a module that has been lowered.

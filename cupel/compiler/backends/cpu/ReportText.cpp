@@ -17,6 +17,9 @@ namespace {
 /// Launches that take longest are listed one by one.
 constexpr size_t kMostListed = 20;
 
+/// As devices declare it.
+const char *precisionName(const CpuReport &report) { return report.keepsNarrow ? "bf16/bf16" : "bf16/f32"; }
+
 struct Sum {
   int64_t count = 0, runs = 0, bytes = 0;
   double flops = 0, transcendentals = 0, seconds = 0;
@@ -144,7 +147,7 @@ std::string asText(const CpuReport &report) {
     os << "composites: " << describeComposites(report.composites) << "\n";
   os << "trace:     " << report.trace << "\n";
   if (report.narrowProducts > 0)
-    os << "precision: bf16/f32, products and convolutions: " << report.narrowProducts << " (" << howBf16IsMultiplied() << ")\n";
+    os << "precision: " << precisionName(report) << ", products and convolutions: " << report.narrowProducts << " (" << howBf16IsMultiplied() << ")\n";
   for (const RoundedWeight &one : report.weights) {
     os << llvm::formatv("weight:    {0} {1} as {2}, {3} bytes instead of {4}", one.name, one.type,
                         llvm::StringRef(tensor::nameOf(one.format)), one.packed, one.bytes);
@@ -264,7 +267,7 @@ std::string asJson(const CpuReport &report, llvm::ArrayRef<LevelReport> levels) 
     object["composites"] = std::move(composites);
   }
   if (report.narrowProducts > 0)
-    object["precision"] = llvm::json::Object{{"name", "bf16/f32"}, {"products", report.narrowProducts}, {"how", howBf16IsMultiplied()}};
+    object["precision"] = llvm::json::Object{{"name", precisionName(report)}, {"products", report.narrowProducts}, {"how", howBf16IsMultiplied()}};
   if (!report.weights.empty()) {
     llvm::json::Array weights;
     for (const RoundedWeight &one : report.weights) {

@@ -1,0 +1,36 @@
+// With `kept` what is made for products and rounded is read so by all; results of the program, arguments and constants stay.
+// RUN: cupel opt %s --narrow-products=kept=true | FileCheck %s
+// RUN: cupel opt %s --narrow-products=kept=true | cupel opt --narrow-products=kept=true - | FileCheck %s
+
+// CHECK-LABEL: func.func @residual
+func.func @residual(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  // CHECK: %[[H:.*]] = stablehlo.tanh %arg0 : tensor<8x8xf32>
+  // CHECK: %[[N:.*]] = stablehlo.convert %[[H]] : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  // CHECK: %[[R:.*]] = stablehlo.convert %[[N]] : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %h = stablehlo.tanh %x : tensor<8x8xf32>
+  // CHECK: %[[P:.*]] = stablehlo.dot_general %[[N]],
+  %p = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: %[[S:.*]] = stablehlo.add %[[P]], %[[R]]
+  %s = stablehlo.add %p, %h : tensor<8x8xf32>
+  // A weight is read as it is where no product reads it.
+  // CHECK: stablehlo.add %[[S]], %arg1
+  %t = stablehlo.add %s, %w : tensor<8x8xf32>
+  // CHECK: return %{{.*}}, %[[H]]
+  return %t, %h : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// What moves it is done to rounded numbers for others as well; and what no product reads is not rounded.
+// CHECK-LABEL: func.func @moved
+func.func @moved(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  // CHECK: %[[H:.*]] = stablehlo.tanh %arg0
+  // CHECK: %[[R:.*]] = stablehlo.convert {{.*}} : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %h = stablehlo.tanh %x : tensor<8x8xf32>
+  // CHECK: %[[T:.*]] = stablehlo.transpose %[[R]]
+  %t = stablehlo.transpose %h, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = stablehlo.dot_general %t, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: %[[A:.*]] = stablehlo.add %{{.*}}, %[[T]]
+  %a = stablehlo.add %p, %t : tensor<8x8xf32>
+  // CHECK: stablehlo.multiply %[[A]], %[[A]] : tensor<8x8xf32>
+  %m = stablehlo.multiply %a, %a : tensor<8x8xf32>
+  return %m : tensor<8x8xf32>
+}
