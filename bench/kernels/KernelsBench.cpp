@@ -110,6 +110,10 @@ std::vector<Case> convolutionCases() {
   add("resnet50", 1, 56, 64, 64, 1, 1);
   add("resnet50", 3, 56, 64, 64, 3, 1);
   add("resnet50", 4, 56, 64, 256, 1, 1);
+  add("narrow", 1, 32, 16, 16, 3, 1);
+  add("narrow", 1, 96, 32, 16, 3, 1);
+  add("narrow", 1, 56, 64, 16, 1, 1);
+  add("narrow bf16", 1, 96, 32, 16, 3, 1, 1, Numbers::Bf16);
   add("resnet50", 2, 56, 256, 64, 1, 1);
   add("resnet50", 1, 56, 256, 128, 1, 1);
   add("resnet50", 1, 56, 128, 128, 3, 2);

@@ -61,10 +61,11 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
                                              (first + lane) * weights.outputStride];
 }
 
-/// Whether vectors of output channels would be mostly empty, and those of all columns of the kernel
-/// are not.
-bool hasFewResults(const ConvolutionShape &shape) {
-  constexpr int64_t kFewResults = 8, kMostColumns = 64, kFewestSteps = 32;
+/// Whether the output channels are one vector at most, and those of all columns of the kernel are several: vectors of a few channels would be mostly
+/// empty, and where one is full a number of the image would be read for each multiplication.
+bool hasFewResults(const ConvolutionShape &shape, const KernelTable &kernels) {
+  constexpr int64_t kMostColumns = 64, kFewestSteps = 32;
+  const int64_t kFewResults = std::max(8, kernels.width);
   return shape.groups == 1 && !shape.hasPairs && shape.outputChannels > 0 &&
          shape.outputChannels <= kFewResults && shape.kernel[2] > 2 &&
          shape.outputChannels * shape.kernel[2] <= kMostColumns && shape.strides[2] == 1 &&
@@ -118,7 +119,7 @@ ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
   if (shape.groups == 1 && shape.inputChannels <= fewChannels && shape.kernel[2] > 1 &&
       shape.kernelDilation[2] == 1 && shape.inputDilation == Spatial{1, 1, 1})
     return ConvolutionMethod::Lines;
-  if (hasFewResults(shape))
+  if (hasFewResults(shape, kernels))
     return ConvolutionMethod::Columns;
   return ConvolutionMethod::Pixels;
 }

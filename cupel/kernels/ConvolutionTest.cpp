@@ -1,9 +1,11 @@
 #include "cupel/kernels/Convolution.h"
 
+#include "cupel/kernels/ConvolutionAccess.h"
 #include "cupel/kernels/FinishTesting.h"
 #include "cupel/kernels/IsaTesting.h"
 #include "cupel/kernels/TestBuffers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -261,7 +263,7 @@ TEST_P(ConvolutionTest, FirstLayers) {
 }
 
 TEST_P(ConvolutionTest, LastLayers) {
-  for (int64_t channels : {1, 2, 3, 4, 5, 6, 7, 8})
+  for (int64_t channels : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16})
     for (int64_t kernel : {3, 7}) {
       ConvolutionShape shape = plain(24, channels, 23, kernel);
       shape.batch = 2;
@@ -284,6 +286,14 @@ TEST_P(ConvolutionTest, LastLayers) {
     sound.paddingLow = {0, 0, 3 * dilation}, sound.paddingHigh = {0, 0, 3 * dilation - 1};
     check(sound, 2);
   }
+}
+
+/// As many channels as a vector has, or eight: each number of the image is multiplied by several vectors, those of the kernel's columns.
+TEST_P(ConvolutionTest, OneVectorOfChannelsIsComputedByColumns) {
+  const KernelTable &kernels = currentKernels();
+  for (int64_t channels : {3, 8, 12, 16, 20, 32})
+    EXPECT_EQ(ConvolutionAccess::method(plain(32, channels, 23, 3), kernels) == ConvolutionMethod::Columns, channels <= std::max(8, kernels.width))
+        << channels;
 }
 
 /// What a few channels of the result need beside it is bounded, wherever their taps lie.

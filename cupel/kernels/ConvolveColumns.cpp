@@ -6,55 +6,9 @@
 #include "cupel/kernels/ConvolutionAccess.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
-#include <utility>
 
 namespace cupel::kernels {
-namespace {
-
-/// Pixels of a line of the result: each is the sum of `columns` parts, which lie `step` floats
-/// apart, plus `results` of the next one.
-struct Parts {
-  const float *first;
-  int64_t stride; // Between pixels.
-  int64_t columns, step;
-  const float *bias; // Or null.
-};
-
-template <int results> void addParts(const Parts &parts, int64_t pixels, float *c, int64_t ldc) {
-  float bias[results] = {};
-  if (parts.bias)
-    std::copy_n(parts.bias, results, bias);
-  for (int64_t x = 0; x < pixels; ++x) {
-    const float *part = parts.first + x * parts.stride;
-    float sums[results];
-    std::copy_n(part, results, sums);
-    for (int64_t column = 1; column < parts.columns; ++column) {
-      part += parts.step;
-#pragma unroll
-      for (int o = 0; o < results; ++o)
-        sums[o] += part[o];
-    }
-    if (parts.bias)
-#pragma unroll
-      for (int o = 0; o < results; ++o)
-        sums[o] += bias[o];
-    std::copy_n(sums, results, c + x * ldc);
-  }
-}
-
-using AddParts = void (*)(const Parts &, int64_t, float *, int64_t);
-
-template <int... results>
-constexpr std::array<AddParts, sizeof...(results)> tableOf(std::integer_sequence<int, results...>) {
-  return {addParts<results + 1>...};
-}
-
-/// [output channels - 1]
-constexpr auto kAddParts = tableOf(std::make_integer_sequence<int, 8>());
-
-} // namespace
 
 std::vector<float> weightsByColumn(const ConvolutionShape &shape, const WeightsView &weights) {
   std::vector<float> dense;
@@ -137,10 +91,8 @@ void convolveColumns(const PackedConvolution &weights, const float *input, float
     // What nobody keeps lies by itself.
     float *to = c ? c + row * ldc : frame.take<float>(pixels * results);
     int64_t stride = c ? ldc : results;
-    kAddParts[static_cast<size_t>(results - 1)]({part.c, cut.columns, shape.kernel[2],
-                                                 shape.kernelDilation[2] * cut.columns + results,
-                                                 epilogue.bias},
-                                                pixels, to, stride);
+    kernels.addColumnParts({part.c, cut.columns, shape.kernel[2], shape.kernelDilation[2] * cut.columns + results, results, epilogue.bias},
+                           pixels, to, stride);
     epilogue.complete(kernels, false, to, stride, row, pixels, 0, results);
   });
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cupel/kernels/Bf16Kernels.h"
+#include "cupel/kernels/ColumnKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
 #include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
@@ -102,6 +103,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.greatestHalves = greatestHalves;
   table.foldLines[0] = foldLines<WindowFold::Max>;
   table.foldLines[1] = foldLines<WindowFold::Min>;
+  table.addColumnParts = addColumnParts;
   table.foldLines[2] = foldLines<WindowFold::Sum>;
   addTinyProducts<1>(table);
   table.floatKeys = floatKeys;

@@ -243,6 +243,14 @@ struct KernelTable {
   TileFunction halfTiles[kMostTileVectors][kMostTileRows];
   /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
   /// the processor cannot multiply them.
+/// Pixels of a line of the result: each is the sum of `columns` parts of `results` floats, which lie `step` floats apart.
+struct ColumnParts {
+  const float *first;
+  int64_t stride; // Between pixels.
+  int64_t columns, step, results;
+  const float *bias; // Or null.
+};
+
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// The same where they are pairs of 16-bit integers, and C holds 32-bit ones that wrap around.
   TileFunction integerTiles[kMostTileVectors][kMostTileRows];
@@ -315,6 +323,7 @@ struct KernelTable {
   /// to[c, r] = from[r, c]; a large result goes past the caches.
   void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
                     int64_t toStride, bool isLarge);
+  void (*addColumnParts)(const ColumnParts &parts, int64_t pixels, float *c, int64_t ldc);
 };
 
 } // namespace cupel::kernels

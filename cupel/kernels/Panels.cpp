@@ -258,7 +258,8 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   constexpr int64_t kRowsOfHalves = 8;
   int64_t most = hasHalves && vectors == 1 ? std::min<int64_t>(kRowsOfHalves, kernels.rows[0])
                                            : kernels.rows[vectors - 1];
-  if (!kernels.block && work.cut.width == kShallowWidth && chunk.taps * chunk.depth <= kShallow)
+  // Tiles of one vector read a number for each multiplication, which has no time for pointers that are in memory as well.
+  if (!kernels.block && work.cut.width == kShallowWidth && (vectors == 1 || chunk.taps * chunk.depth <= kShallow))
     most = std::min(most, kShallowRows[vectors - 1]);
   int64_t tiles = (work.rowCount + most - 1) / most;
   tile.next = reinterpret_cast<const char *>(next);
