@@ -82,6 +82,10 @@ std::vector<Case> productCases() {
       plain("vit_tiny values", 12, 3, 197, 64, 197),
       plain("matmul 1024", 1, 1, 1024, 1024, 1024),
       weight("matmul 1024 packed", 1, 1024, 1024, 1024),
+      weight("cell 128", 1, 1, 512, 128),
+      weight("cell 256", 1, 1, 1024, 256),
+      weight("cell 512", 1, 1, 2048, 512),
+      narrow("cell bf16 1x1024x256", 1, 1024, 256),
       weight("gemv 1024", 1, 1, 1024, 1024),
       weight("gemv 4096", 1, 1, 4096, 4096),
       weight("gemv b4 4096", 1, 4, 4096, 4096),
@@ -106,14 +110,14 @@ std::vector<Case> convolutionCases() {
                      ConvolutionShape{1, size, size, inputs, outputs, kernel, stride,
                                       (kernel - 1) / 2, groups, numbers}});
   };
-  add("resnet50", 1, 224, 3, 64, 7, 2);
-  add("resnet50", 1, 56, 64, 64, 1, 1);
-  add("resnet50", 3, 56, 64, 64, 3, 1);
-  add("resnet50", 4, 56, 64, 256, 1, 1);
   add("narrow", 1, 32, 16, 16, 3, 1);
   add("narrow", 1, 96, 32, 16, 3, 1);
   add("narrow", 1, 56, 64, 16, 1, 1);
   add("narrow bf16", 1, 96, 32, 16, 3, 1, 1, Numbers::Bf16);
+  add("resnet50", 1, 224, 3, 64, 7, 2);
+  add("resnet50", 1, 56, 64, 64, 1, 1);
+  add("resnet50", 3, 56, 64, 64, 3, 1);
+  add("resnet50", 4, 56, 64, 256, 1, 1);
   add("resnet50", 2, 56, 256, 64, 1, 1);
   add("resnet50", 1, 56, 256, 128, 1, 1);
   add("resnet50", 1, 56, 128, 128, 3, 2);

@@ -15,6 +15,7 @@
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PlainTile.h"
 #include "cupel/kernels/PoolingKernels.h"
+#include "cupel/kernels/RowTile.h"
 #include "cupel/kernels/VectorProducts.h"
 
 namespace cupel::kernels {
@@ -27,6 +28,12 @@ template <int vectors, int rows> constexpr void addTiles(KernelTable &table) {
     table.pairTiles[vectors - 1][rows - 1] = computeTile<PairStep, rows, vectors>;
 #endif
     table.outer[vectors - 1][rows - 1] = computeOuter<rows, vectors>;
+    if constexpr (rows == 1) {
+      table.rowTiles[0][vectors - 1] = computeRowTile<FloatStep, vectors>;
+#if defined(__AVX512BF16__)
+      table.rowTiles[1][vectors - 1] = computeRowTile<PairStep, vectors>;
+#endif
+    }
     table.tileRows[vectors - 1] = rows;
     addTiles<vectors, rows + 1>(table);
   }
@@ -95,6 +102,7 @@ constexpr KernelTable makeTable(const char *name) {
     table.grouped[4] = convolveGroups<16>;
   table.finishBlock = finishBlock;
   table.joinColumns = joinColumns;
+  table.addColumnParts = addColumnParts;
   table.foldRows[0] = foldRows<WindowFold::Max>;
   table.foldRows[1] = foldRows<WindowFold::Min>;
   table.foldRows[2] = foldRows<WindowFold::Sum>;
@@ -103,7 +111,6 @@ constexpr KernelTable makeTable(const char *name) {
   table.greatestHalves = greatestHalves;
   table.foldLines[0] = foldLines<WindowFold::Max>;
   table.foldLines[1] = foldLines<WindowFold::Min>;
-  table.addColumnParts = addColumnParts;
   table.foldLines[2] = foldLines<WindowFold::Sum>;
   addTinyProducts<1>(table);
   table.floatKeys = floatKeys;

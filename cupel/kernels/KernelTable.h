@@ -35,6 +35,24 @@ struct Tile {
 };
 using TileFunction = void (*)(const Tile &);
 
+/// A row of C and two panels of B, which lie `panelStride` apart; otherwise as above.
+struct RowTile {
+  const float *const *rows; // [tap]: `rowsPerTap` apart.
+  int64_t rowsPerTap;
+  int64_t taps;
+  const int32_t *tapIndices;
+  int64_t tapStride;
+  int64_t depth;
+  const float *b;
+  int64_t bStride, panelStride;
+  float *c;
+  const float *bias;
+  const Finish *finish;
+  int64_t row, column;
+  int64_t ragged;
+};
+using RowFunction = void (*)(const RowTile &);
+
 /// How the columns of a tile end: with a whole vector, with a part of one, or with no more than half of one.
 enum class PlainEnd { Whole, Part, Half };
 
@@ -225,6 +243,14 @@ struct ByteTaps {
   const int32_t *pairs = nullptr;
 };
 
+/// Pixels of a line of the result: each is the sum of `columns` parts of `results` floats, which lie `step` floats apart.
+struct ColumnParts {
+  const float *first;
+  int64_t stride; // Between pixels.
+  int64_t columns, step, results;
+  const float *bias; // Or null.
+};
+
 constexpr int kDepthwiseColumns = 3; // 3, 5 and 7.
 constexpr int kMostDepthwiseStride = 2;
 /// Pixels of a line along which a few channels are computed before the next ones; of longer ones
@@ -241,16 +267,10 @@ struct KernelTable {
   TileFunction tiles[kMostTileVectors][kMostTileRows];
   /// The same with no more than half of the last vector, without `finish`; null where that would not be faster.
   TileFunction halfTiles[kMostTileVectors][kMostTileRows];
+  /// For [vectors of a panel - 1]; the same ones as `tiles`. [1]: as `pairTiles`, null where those are.
+  RowFunction rowTiles[2][kMostTileVectors];
   /// The same where every float of A and B is a pair of neighbours of the depth in bf16; null where
   /// the processor cannot multiply them.
-/// Pixels of a line of the result: each is the sum of `columns` parts of `results` floats, which lie `step` floats apart.
-struct ColumnParts {
-  const float *first;
-  int64_t stride; // Between pixels.
-  int64_t columns, step, results;
-  const float *bias; // Or null.
-};
-
   TileFunction pairTiles[kMostTileVectors][kMostTileRows];
   /// The same where they are pairs of 16-bit integers, and C holds 32-bit ones that wrap around.
   TileFunction integerTiles[kMostTileVectors][kMostTileRows];
@@ -302,6 +322,7 @@ struct ColumnParts {
   void (*finishBlock)(const Finish *finish, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row, int64_t rows,
                       int64_t column, int64_t columns);
   bool (*joinColumns)(const ColumnTerms &terms, float *factor, float *addend);
+  void (*addColumnParts)(const ColumnParts &parts, int64_t pixels, float *c, int64_t ldc);
   void (*foldRows[3])(const WindowRows &);
   void (*greatestBytes[2])(const ByteWindowRows &); // Without a sign, with one.
   void (*greatestHalves)(const HalfWindowRows &);
@@ -323,7 +344,6 @@ struct ColumnParts {
   /// to[c, r] = from[r, c]; a large result goes past the caches.
   void (*transpose)(const float *from, int64_t fromStride, int64_t rows, int64_t columns, float *to,
                     int64_t toStride, bool isLarge);
-  void (*addColumnParts)(const ColumnParts &parts, int64_t pixels, float *c, int64_t ldc);
 };
 
 } // namespace cupel::kernels

@@ -4,7 +4,6 @@
 #include "cupel/kernels/Scratch.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
@@ -296,6 +295,41 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
   }
 }
 
+/// Whether a single row is multiplied by two panels at once, where two are alike. What comes from memory comes faster one after the other.
+bool takesTwoPanels(const KernelTable &kernels, const RowsTimesPanels &work, const TileKernels &tiles) {
+  constexpr int64_t kMostFloats = int64_t{1} << 20; // Of all panels.
+  const Finish *finish = work.epilogue->finish;
+  const bool hasPlace = work.c || (finish && finish->narrow && !work.epilogue->function);
+  return work.rowCount == 1 && hasPlace && !tiles.block && !work.bytes && !work.hasIntegers && !work.zeros && kernels.rowTiles[work.hasPairs][0] &&
+         work.cut.size(work.panelDepth) <= kMostFloats;
+}
+
+/// A single row and two panels, from `panel` on. The depth is done in one go: no result waits in a cache.
+void multiplyTwoPanels(const KernelTable &kernels, const RowsTimesPanels &work, int64_t panel) {
+  const PanelCut &cut = work.cut;
+  const int64_t width = cut.widthOf(panel), column = cut.columnOf(panel);
+  const Chunk whole{0, work.taps, 0, work.depth, true, true};
+  RowTile tile = {};
+  tile.rows = work.rows;
+  tile.rowsPerTap = work.rowCount;
+  tile.taps = work.taps;
+  tile.tapIndices = work.tapIndices;
+  tile.tapStride = work.depth * width;
+  tile.depth = work.depth;
+  tile.b = chunkOf(work, whole, panel);
+  tile.bStride = work.bStride ? work.bStride : width;
+  tile.panelStride = work.bStride ? width : work.panelDepth * width;
+  tile.c = work.c ? work.c + column : nullptr;
+  tile.bias = from(from(work.epilogue->bias, work.column), column);
+  tile.finish = work.epilogue->finish;
+  tile.row = work.row;
+  tile.column = work.column + column;
+  tile.ragged = cut.columnsOf(panel + 1) % cut.width;
+  kernels.rowTiles[work.hasPairs][cut.vectorsOf(panel) - 1](tile);
+  if (work.epilogue->function)
+    work.epilogue->complete(kernels, true, tile.c, work.ldc, work.row, 1, tile.column, width + cut.columnsOf(panel + 1));
+}
+
 /// What is added to each element of rows of bytes; null where nothing is.
 const int32_t *rowTerms(const KernelTable &kernels, const RowsTimesPanels &work, ScratchFrame &frame) {
   if (!work.bytes || work.bytes->rowFactor == 0)
@@ -436,8 +470,15 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     multiplyPanel(use, work, chunk, rows, panel, sums, isRagged && panel == lastPanel ? lastBias : from(bias, column),
                   inRegisters ? work.epilogue->finish : nullptr, next, nextBytes, isLeft, finish);
   };
-  for (int64_t first = work.firstPanel; first < work.endPanel; first += group) {
-    int64_t end = std::min(first + group, work.endPanel);
+  const bool takesTwo = takesTwoPanels(kernels, work, tiles);
+  for (int64_t first = work.firstPanel, many; first < work.endPanel; first += many) {
+    many = takesTwo ? 1 : group;
+    if (takesTwo && first + 1 < work.endPanel && cut.vectorsOf(first) == cut.vectorsOf(first + 1)) {
+      multiplyTwoPanels(kernels, work, first);
+      many = 2;
+      continue;
+    }
+    int64_t end = std::min(first + many, work.endPanel);
     for (int64_t i = 0; i < chunkCount; ++i) {
       ChunkRows rows = copies.of(chunks[i]);
       for (int64_t panel = first; panel < end; ++panel) {

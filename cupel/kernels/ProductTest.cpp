@@ -537,5 +537,48 @@ TEST_P(ProductTest, EpiloguesGetTilesOfWideResults) {
   EXPECT_EQ(elements, kRows * kColumns);
 }
 
+/// The sums of one row and one panel are too few for the multipliers: what lies behind each other in the result is computed together.
+TEST_P(ProductTest, ASingleRowTakesTwoPanelsAtOnce) {
+  const KernelTable &kernels = currentKernels();
+  constexpr int64_t kDepth = 70;
+  for (int64_t columns : {int64_t{6} * kernels.width, int64_t{6} * kernels.width - 3, int64_t{12} * kernels.width + 5}) {
+    GuardedFloats a(kDepth), b(kDepth * columns), bias(columns), c(columns), rows(3 * kDepth), expected(3 * columns);
+    a.fill(1), b.fill(2), bias.fill(3), rows.fill(4);
+    std::copy_n(a.data(), kDepth, rows.data() + kDepth);
+    int64_t most = 0;
+    void *operands[] = {&most};
+    auto see = [](void *const *seen, float *, int64_t, int64_t, int64_t, int64_t, int64_t columns) {
+      auto &most = *static_cast<int64_t *>(seen[0]);
+      most = std::max(most, columns);
+    };
+    Pool pool(1);
+    PackedMatrix packed = packMatrix({b.data(), columns, 1}, kDepth, columns, pool);
+    multiply(1, MatrixView{a.data(), kDepth, 1}, packed, c.data(), columns, {bias.data(), see, operands}, pool);
+    EXPECT_GT(most, kMostTileVectors * kernels.width) << columns << " columns";
+    multiply(3, MatrixView{rows.data(), kDepth, 1}, packed, expected.data(), columns, {bias.data()}, pool);
+    for (int64_t j = 0; j < columns; ++j)
+      ASSERT_EQ(c[j], expected[columns + j]) << "bits are those of a row among others";
+  }
+}
+
+/// A tile of one vector reads a number for each multiplication: more rows than there are registers for would have their pointers read as well.
+TEST_P(ProductTest, TilesOfOneVectorHaveFewRows) {
+  const KernelTable &kernels = currentKernels();
+  constexpr int64_t kRows = 96, kDepth = 80;
+  const int64_t columns = kernels.width;
+  GuardedFloats a(kRows * kDepth), b(kDepth * columns), c(kRows * columns);
+  a.fill(1), b.fill(2);
+  int64_t most = 0;
+  void *operands[] = {&most};
+  auto see = [](void *const *seen, float *, int64_t, int64_t, int64_t rows, int64_t, int64_t) {
+    auto &most = *static_cast<int64_t *>(seen[0]);
+    most = std::max(most, rows);
+  };
+  Pool pool(1);
+  PackedMatrix packed = packMatrix({b.data(), columns, 1}, kDepth, columns, pool);
+  multiply(kRows, MatrixView{a.data(), kDepth, 1}, packed, c.data(), columns, {nullptr, see, operands}, pool);
+  EXPECT_LE(most, 10);
+}
+
 } // namespace
 } // namespace cupel::kernels
