@@ -33,6 +33,27 @@ constexpr double kErfFar[] = {0.00019734192466, -1.12964379668,    -0.6330338586
                               -0.108703811775,  0.0254685025809,   -0.00435005994809,
                               0.000490173993243, -3.07026691017e-5, 7.01607179484e-7};
 
+// erf(centre + r) = value + r (s0 + s1 r + ...), |r| <= 0.13, in sixteen stretches of 1 / kErfStretches; 2^-25. Centres are numbers
+// whose value is nearly one of f32. Of the first stretch, about 0, it is r + r (s0 + ...).
+constexpr double kErfStretches = 3.92;
+constexpr double kErfCentres[16] = {
+    0, 0x1.05ed78p-2, 0x1.05c778p-1, 0x1.884034p-1, 0x1.056a78p+0, 0x1.4669d6p+0, 0x1.87f134p+0, 0x1.c98592p+0,
+    0x1.051af8p+1, 0x1.25b028p+1, 0x1.468356p+1, 0x1.673206p+1, 0x1.87d734p+1, 0x1.a86c64p+1, 0x1.c95692p+1, 0x1.e9fdc2p+1};
+constexpr double kErfValues[16] = {
+    0, 0x1.213b80p-2, 0x1.0f8bbap-1, 0x1.715a32p-1, 0x1.b3dd5ep-1, 0x1.db770cp-1, 0x1.f072fcp-1, 0x1.fa1e2ap-1,
+    0x1.fdfeb2p-1, 0x1.ff65f6p-1, 0x1.ffd77ap-1, 0x1.fff686p-1, 0x1.fffe0ap-1, 0x1.ffffa4p-1, 0x1.fffff2p-1, 0x1.fffffep-1};
+constexpr double kErfSlopes[5][16] = {
+    {0.128379166, 1.05691525, 0.868808535, 0.627413392, 0.397731949, 0.222022521, 0.108256379, 0.0462690671,
+     0.0175913006, 0.00583625796, 0.00168460861, 0.00042899961, 9.60637852e-05, 1.89482466e-05, 3.23299544e-06, 4.97116771e-07},
+    {2.32031862e-07, -0.27034231, -0.444205225, -0.480667881, -0.406147045, -0.283092987, -0.165745247, -0.0826925902,
+     -0.0358841681, -0.0133905735, -0.00429696268, -0.00120368069, -0.000293955968, -6.28378459e-05, -1.59133726e-05, -2.62693938e-06},
+    {-0.37614004, -0.306238691, -0.13821628, 0.0363497252, 0.143913119, 0.166628655, 0.133088267, 0.0831039879,
+     0.0429367553, 0.0185382795, 0.00674619726, 0.00210904752, 0.000568061251, 0.000132558505, 2.30475944e-05, 5.00057017e-07},
+    {0.000266555961, 0.128354929, 0.182279581, 0.145735078, 0.0620534131, -0.0113659755, -0.0462168637, -0.0465307492,
+     -0.0318412263, -0.01687307, -0.00722987521, -0.00259130424, -0.000787467051, -0.000201735915, 0.000172728466, 4.68243379e-05},
+    {0.111044705, 0.0801153819, 0.00543050789, -0.0548142544, -0.0681234474, -0.0438534937, -0.0115936852, 0.00819967351,
+     0.0130082612, 0.00981968423, 0.00530937146, 0.00225661243, 0.000783758848, 0.000226490926, 0.000258001628, 0.000356445541}};
+
 /// NaN stays.
 V noLess(Emitter &e, V x, double low) {
   V bound = e.number(x->getType(), low);
@@ -230,7 +251,27 @@ V emitLogistic(Emitter &e, V x) {
   return e.fma(rest, inverse, most);
 }
 
+/// Where there are tables in registers: a third of what polynomials that are good everywhere take.
+static V erfByTable(Emitter &e, V x) {
+  llvm::Type *t = x->getType();
+  auto pick = [&](ArrayRef<double> numbers, V index) {
+    SmallVector<float> table(numbers.begin(), numbers.end());
+    return e.pick(llvm::ConstantDataVector::get(e.getContext(), table), index);
+  };
+  // From 3.92 on it is 1. Adding `magic` rounds to the number of a stretch, in the low bits.
+  V a = noMore(e, e.fabs(x), 3.93), magic = e.number(t, 0x1.8p23);
+  V shifted = e.fma(a, e.number(t, kErfStretches), magic), stretch = e.asBits(shifted);
+  V r = e.CreateFSub(a, pick(kErfCentres, stretch));
+  V slope = pick(kErfSlopes[4], stretch);
+  for (int i = 3; i >= 0; --i)
+    slope = e.fma(slope, r, pick(kErfSlopes[i], stretch));
+  V value = e.CreateSelect(e.CreateFCmpOEQ(shifted, magic), a, pick(kErfValues, stretch));
+  return e.copySign(e.fma(r, slope, value), x);
+}
+
 V emitErf(Emitter &e, V x) {
+  if (e.target.hasScale)
+    return erfByTable(e, x);
   llvm::Type *t = x->getType();
   V a = e.fabs(x);
   V square = e.CreateFMul(x, x);
