@@ -207,6 +207,27 @@ bool fold(Operation *op) {
   return true;
 }
 
+/// What is counted along one of several dimensions, and is too much for a constant: elementwise operations read the numbers of a line, for all lines.
+void countOneLine(stablehlo::IotaOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!hasPlainElements(type) || type.getNumElements() <= kMostElements)
+    return;
+  auto dimension = int64_t(op.getIotaDimension());
+  int64_t size = type.getDimSize(dimension);
+  auto reads = [](OpOperand &use) { return use.getOwner()->hasTrait<stablehlo::Elementwise>(); };
+  if (size > kMostElements || llvm::none_of(op->getUses(), reads) || !compiler::mayRewrite(op, "count-one-line"))
+    return;
+  OpBuilder builder(op);
+  auto line = builder.create<stablehlo::IotaOp>(op.getLoc(), RankedTensorType::get({size}, type.getElementType()), uint64_t{0});
+  SmallVector<DenseElementsAttr> numbers = evaluate(line);
+  if (!numbers.empty()) {
+    Value known = builder.create<stablehlo::ConstantOp>(op.getLoc(), line.getType(), numbers[0]);
+    Value all = builder.create<stablehlo::BroadcastInDimOp>(op.getLoc(), type, known, ArrayRef<int64_t>{dimension});
+    op->getResult(0).replaceUsesWithIf(all, reads);
+  }
+  line->erase();
+}
+
 /// Index vectors that nobody took apart, of parts that are all known, are one constant.
 void joinVectors(Operation *op) {
   if (!makesIndexVectors(op) || !hasPlainElements(op->getResult(0).getType()) || countOf(op->getResult(0)) > kMostElements)
@@ -330,6 +351,8 @@ public:
         }
         if (!evaluate)
           continue;
+        if (auto iota = dyn_cast<stablehlo::IotaOp>(op))
+          countOneLine(iota);
         bool isComputed = !isMove(op);
         if (fold(op)) {
           folded += isComputed;

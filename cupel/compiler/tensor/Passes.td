@@ -56,7 +56,8 @@ def FoldConstants : TensorPass<"fold-constants"> {
   let summary = "Compute what is known before the program runs";
   let description = [{
     With the golden reference, once. Results that are larger than what they are made of are left to
-    the run, unless one number stands for all of them. Multiplications and divisions by one,
+    the run, unless one number stands for all of them; of what is counted along one of several dimensions elementwise operations
+    read one line. Multiplications and divisions by one,
     conversions to the same type, moves that move nothing, barriers, and what speaks of shardings are
     dropped: the program is for one device.
   }];

@@ -82,3 +82,20 @@ func.func @halves() -> tensor<1x1x1xbf16> {
   %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[o, i, 0]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x5x40xbf16>, tensor<1x40x5xbf16>) -> tensor<1x1x1xbf16>
   return %2 : tensor<1x1x1xbf16>
 }
+
+// What is counted along one dimension and is too large for a constant is read as one line by what computes with it; who takes it as it is
+// gets it as it was.
+// CHECK-LABEL: func.func @counted_lines
+// CHECK-DAG: %[[COLUMNS:.*]] = stablehlo.constant dense<"0x{{.*}}"> : tensor<300xi64>
+// CHECK-DAG: %[[ROWS:.*]] = stablehlo.constant dense<"0x{{.*}}"> : tensor<400xi64>
+// CHECK-DAG: %[[ALL_COLUMNS:.*]] = stablehlo.broadcast_in_dim %[[COLUMNS]], dims = [1] : (tensor<300xi64>) -> tensor<400x300xi64>
+// CHECK-DAG: %[[ALL_ROWS:.*]] = stablehlo.broadcast_in_dim %[[ROWS]], dims = [0] : (tensor<400xi64>) -> tensor<400x300xi64>
+// CHECK-DAG: %[[COUNTED:.*]] = stablehlo.iota dim = 0 : tensor<400x300xi64>
+// CHECK: %[[LOWER:.*]] = stablehlo.compare GE, %[[ALL_ROWS]], %[[ALL_COLUMNS]]
+// CHECK: return %[[LOWER]], %[[COUNTED]]
+func.func @counted_lines() -> (tensor<400x300xi1>, tensor<400x300xi64>) {
+  %0 = stablehlo.iota dim = 0 : tensor<400x300xi64>
+  %1 = stablehlo.iota dim = 1 : tensor<400x300xi64>
+  %2 = stablehlo.compare GE, %0, %1 : (tensor<400x300xi64>, tensor<400x300xi64>) -> tensor<400x300xi1>
+  return %2, %0 : tensor<400x300xi1>, tensor<400x300xi64>
+}
