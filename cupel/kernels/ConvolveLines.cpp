@@ -149,8 +149,10 @@ void convolveLines(const PackedConvolution &weights, const Image &image, float *
           continue;
         }
         const float *line = copies.find(pixel.image, z, y);
+        // A number that nobody changes meanwhile, so that several pointers are made at once.
+        const int64_t step = shape.strides[2] * shape.inputChannels;
         for (int64_t x = 0; x < width; ++x)
-          to[x] = line + x * shape.strides[2] * shape.inputChannels;
+          to[x] = line + x * step;
       }
     }
     RowsTimesPanels part = {};
