@@ -116,6 +116,8 @@ constexpr KernelTable makeTable(const char *name) {
   table.floatKeys = floatKeys;
   table.keepLeast[0] = keepLeast<false>;
   table.keepLeast[1] = keepLeast<true>;
+  table.leastOfColumns[0] = leastOfColumns<false>;
+  table.leastOfColumns[1] = leastOfColumns<true>;
   table.leastOfLines[0] = leastOfLines<false>;
   table.leastOfLines[1] = leastOfLines<true>;
   table.multiplyAddIntegers = multiplyAddIntegers;

@@ -227,6 +227,14 @@ struct LeastKey {
   uint32_t greatest; // Of all keys of the line.
 };
 
+/// Floats of `columns` columns, as many as a vector has at least, whose `rows` rows (one at least) lie `step` apart. Of each column: the least key,
+/// the row of the first of these (or of the last), and the greatest key.
+struct KeyColumns {
+  const uint32_t *bits;
+  int64_t step, rows, columns;
+  uint32_t *least, *places, *greatest;
+};
+
 /// Pixels side by side: the sums over taps of what bytes of images are times weights, for each channel, from `bias` on.
 struct ByteTaps {
   const uint8_t *const *rows; // [tap][pixel]: `rowsPerTap` apart.
@@ -331,6 +339,7 @@ struct KernelTable {
   void (*floatKeys)(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);
   /// least[i] = keys[i] and places[i] = place where keys[i] is less; [1]: or equal.
   void (*keepLeast[2])(const uint32_t *keys, int64_t count, uint32_t place, uint32_t *least, uint32_t *places);
+  void (*leastOfColumns[2])(const KeyColumns &of, const FloatOrder &order); // [1]: the last of equal ones.
   /// The first of the least in each of the lines, `count` floats each, which follow one another;
   /// [1]: the last of them.
   void (*leastOfLines[2])(const uint32_t *bits, int64_t lines, int64_t count,

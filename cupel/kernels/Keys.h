@@ -12,6 +12,9 @@ void floatKeys(const uint32_t *bits, int64_t count, const FloatOrder &order, uin
 /// Where keys[i] is less than least[i], or equal and `isLast`: least[i] becomes it and places[i] `place`.
 void keepLeast(const uint32_t *keys, int64_t count, uint32_t place, bool isLast, uint32_t *least, uint32_t *places);
 
+/// Of columns of floats. False where they are fewer than a vector has: nothing is done then.
+bool leastOfColumns(const KeyColumns &of, const FloatOrder &order, bool isLast);
+
 /// Of each of the lines, which follow one another and have `count` floats (one at least): the first
 /// of the least, or the last where `isLast`.
 void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const FloatOrder &order,

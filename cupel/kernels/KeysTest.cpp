@@ -84,5 +84,39 @@ TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryLine) {
   }
 }
 
+TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryColumn) {
+  constexpr int64_t kStep = 150;
+  for (int64_t rows : {1, 2, 21})
+    for (int64_t columns : {16, 37, 64, 129}) {
+      std::vector<float> floats(size_t(rows * kStep));
+      for (size_t i = 0; i < floats.size(); ++i)
+        floats[i] = i % 53 == 7 ? -0.0f : float(int((i * 7919) % 13) - 6);
+      floats[5] = std::numeric_limits<float>::quiet_NaN();
+      std::vector<uint32_t> bits, keys(floats.size());
+      for (float one : floats)
+        bits.push_back(std::bit_cast<uint32_t>(one));
+      for (uint32_t flip : {0u, ~0u}) {
+        FloatOrder order{0x7f800000, 0x80000000, flip, ~0u};
+        floatKeys(bits.data(), int64_t(bits.size()), order, keys.data());
+        for (bool isLast : {false, true}) {
+          std::vector<uint32_t> least(size_t(columns) + 1, 77), places = least, greatest = least;
+          ASSERT_TRUE(leastOfColumns({bits.data(), kStep, rows, columns, least.data(), places.data(), greatest.data()}, order, isLast));
+          for (size_t j = 0; j < size_t(columns); ++j) {
+            auto at = [&](uint32_t k) { return keys[size_t(k * kStep) + j]; };
+            uint32_t place = 0, most = at(0);
+            for (uint32_t k = 1; k < uint32_t(rows); ++k) {
+              place = at(k) < at(place) || (isLast && at(k) == at(place)) ? k : place;
+              most = std::max(most, at(k));
+            }
+            EXPECT_EQ(places[j], place) << rows << " x " << columns << ", " << j << ", " << isLast;
+            EXPECT_EQ(least[j], at(place));
+            EXPECT_EQ(greatest[j], most);
+          }
+          EXPECT_EQ(least.back() + places.back() + greatest.back(), 3 * 77u) << "behind the columns";
+        }
+      }
+    }
+}
+
 } // namespace
 } // namespace cupel::kernels

@@ -205,5 +205,55 @@ void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const Floa
   }
 }
 
+using Keys = uint32_t __attribute__((vector_size(kWidth * 4)));
+
+inline Keys keysOf(Keys bits, const FloatOrder &order) {
+  using Signed = int32_t __attribute__((vector_size(kWidth * 4)));
+  constexpr uint32_t kSign = 0x80000000u;
+  Keys one = bits == order.negativeZero ? Keys{} : bits;
+  auto negative = __builtin_bit_cast(Keys, __builtin_bit_cast(Signed, one) >> 31);
+  return (one & ~kSign) > order.infinity ? Keys{} + order.nan : one ^ (negative | kSign) ^ order.flip;
+}
+
+/// Some vectors of columns, whose keys stay in registers while the rows go by.
+template <bool isLast, int vectors> void leastOfSome(const KeyColumns &of, const FloatOrder &given, int64_t column) {
+  const FloatOrder order = given; // Known not to change while keys are written.
+  Keys least[vectors], greatest[vectors], places[vectors] = {};
+  auto read = [&](int64_t k, int j) __attribute__((always_inline)) {
+    Keys bits;
+    __builtin_memcpy(&bits, of.bits + k * of.step + column + j * kWidth, sizeof bits);
+    return keysOf(bits, order);
+  };
+#pragma unroll
+  for (int j = 0; j < vectors; ++j)
+    least[j] = greatest[j] = read(0, j);
+  for (int64_t k = 1; k < of.rows; ++k) {
+    const Keys place = Keys{} + static_cast<uint32_t>(k);
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      Keys keys = read(k, j);
+      auto takes = isLast ? keys <= least[j] : keys < least[j];
+      least[j] = takes ? keys : least[j];
+      places[j] = takes ? place : places[j];
+      greatest[j] = keys > greatest[j] ? keys : greatest[j];
+    }
+  }
+  __builtin_memcpy(of.least + column, least, sizeof least);
+  __builtin_memcpy(of.places + column, places, sizeof places);
+  __builtin_memcpy(of.greatest + column, greatest, sizeof greatest);
+}
+
+/// The columns that are no whole vector are done with those before them once more.
+template <bool isLast> void leastOfColumns(const KeyColumns &of, const FloatOrder &order) {
+  constexpr int kVectors = 4;
+  int64_t j = 0;
+  for (; j + kVectors * kWidth <= of.columns; j += kVectors * kWidth)
+    leastOfSome<isLast, kVectors>(of, order, j);
+  for (; j + kWidth <= of.columns; j += kWidth)
+    leastOfSome<isLast, 1>(of, order, j);
+  if (j < of.columns)
+    leastOfSome<isLast, 1>(of, order, of.columns - kWidth);
+}
+
 } // namespace
 } // namespace cupel::kernels

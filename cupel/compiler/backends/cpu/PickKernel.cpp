@@ -139,6 +139,15 @@ private:
     }
   }
 
+  /// Neighbouring lines of floats, whose keys stay in registers; false where they are no such lines.
+  bool areFloatsInStep(const std::byte *data, int64_t first, int64_t many, Wide *best, Wide *places, Wide *greatest) const {
+    if constexpr (sizeof(Wide) == sizeof(uint32_t))
+      if (std::optional<kernels::FloatOrder> order = keys->floatOrder(); order && lines.count > 0)
+        return kernels::leastOfColumns({reinterpret_cast<const uint32_t *>(data) + first, lines.inner, lines.count, many, best, places, greatest},
+                                       *order, ties.isLast);
+    return false;
+  }
+
   /// Neighbouring lines in step.
   void sideBySide(int64_t outer, int64_t begin, const std::byte *data, std::span<const std::byte *const> reads,
                   std::span<std::byte *const> writes) const {
@@ -146,15 +155,16 @@ private:
     Wide row[kLines], best[kLines];
     Wide places[kLines] = {}; // As wide as keys, so that both are compared in step.
     Wide greatest[kLines] = {};
-    for (int64_t k = 0; k < lines.count; ++k) {
-      Wide *of = k == 0 ? best : row;
-      keys->read(data, first + k * lines.inner, 1, 0, many, of);
-      if (ties.restartsAtNan)
-        for (int64_t i = 0; i < many; ++i)
-          greatest[i] = std::max(greatest[i], of[i]);
-      if (k > 0)
-        keepBest(row, many, Wide(k), best, places);
-    }
+    if (!areFloatsInStep(data, first, many, best, places, greatest))
+      for (int64_t k = 0; k < lines.count; ++k) {
+        Wide *of = k == 0 ? best : row;
+        keys->read(data, first + k * lines.inner, 1, 0, many, of);
+        if (ties.restartsAtNan)
+          for (int64_t i = 0; i < many; ++i)
+            greatest[i] = std::max(greatest[i], of[i]);
+        if (k > 0)
+          keepBest(row, many, Wide(k), best, places);
+      }
     int64_t line = outer * lines.inner + begin;
     auto hasNan = [&](Wide key) { return key == nanKey(); };
     bool restarts = ties.restartsAtNan && std::any_of(greatest, greatest + many, hasNan);
