@@ -245,6 +245,9 @@ V emitLogistic(Emitter &e, V x) {
   V sum = e.CreateFAdd(power, one);
   V lost = e.CreateFSub(power, e.CreateFSub(sum, one));
   V most = e.CreateFDiv(top, sum), less = e.CreateFNeg(most);
+  // A table's power is so precise that what the quotient loses may stay, and of the sum half of what is added at most.
+  if (e.target.hasScale)
+    return e.fma(less, lost, most);
   V rest = e.fma(less, lost, e.fma(less, sum, top));
   // 1 / sum of a sum between 1 and 2, to a twentieth: of what is lost no more is needed.
   V inverse = e.fma(sum, e.number(t, -0.5), e.number(t, 1.4571));
