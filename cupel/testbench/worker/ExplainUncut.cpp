@@ -5,6 +5,7 @@
 #include "cupel/reference/Plan.h"
 #include "cupel/testbench/worker/Explain.h"
 #include "cupel/testbench/worker/Looks.h"
+#include "cupel/testbench/worker/NearbyInputs.h"
 #include "cupel/testbench/worker/Trials.h"
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>

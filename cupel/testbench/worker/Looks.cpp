@@ -1,9 +1,6 @@
 #include "cupel/testbench/worker/Looks.h"
 
-#include "cupel/support/ThreadPool.h"
 #include "cupel/tensor/Convert.h"
-#include "cupel/tensor/Fill.h"
-#include "cupel/tensor/MappedPages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -548,107 +545,6 @@ std::string describeNumberless(const TensorLists &expected) {
       isAnyNan = true;
     }
   return isAnyNan ? "every expected output is NaN throughout" : "no expected output has an element";
-}
-
-//===----------------------------------------------------------------------===//
-// Other inputs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Factors near one for the elements from `first` on, which is even: far enough from it that narrow types see it. Those
-/// of numbers that tensor::randomTensor draws between -1 and 1 with this key.
-void makeFactors(tensor::FillKey key, int64_t first, int64_t count, double *factors) {
-  const std::array<uint32_t, 2> seed = {uint32_t(key.seed), uint32_t(key.seed >> 32)};
-  auto factorOf = [](uint32_t low, uint32_t high) {
-    double u = -1 + 2 * (double((low | uint64_t{high} << 32) >> 11) * 0x1p-53);
-    return 1 + (u < 0 ? u - 1 : u + 1) / 32;
-  };
-  for (int64_t i = 0; i < count; i += 2) {
-    const uint64_t block = uint64_t(first + i) / 2;
-    const auto words = tensor::philox4x32(
-        {uint32_t(block), uint32_t(block >> 32), uint32_t(key.stream), uint32_t(key.stream >> 32)}, seed);
-    factors[i] = factorOf(words[0], words[1]);
-    if (i + 1 < count)
-      factors[i + 1] = factorOf(words[2], words[3]);
-  }
-}
-
-/// Every number times something near one, each by something else. A few at a time: wide copies of weights would take
-/// several times the memory of these.
-Result<Tensor> moved(const Tensor &given, tensor::FillKey key) {
-  constexpr int64_t kBlock = 4096, kPiece = 64 * kBlock;
-  DType type = given.dtype();
-  DType part = type == DType::C64 ? DType::F32 : type == DType::C128 ? DType::F64 : type;
-  Result<Tensor> source = given.contiguous();
-  Result<Tensor> result =
-      Tensor::uninitialized(type, tensor::Shape(given.shape().begin(), given.shape().end()));
-  if (!source || !result)
-    return Error{"no memory"};
-  const int64_t bytes = tensor::info(part).bytes, count = given.byteSize() / bytes;
-  const std::byte *from = source->data();
-  std::byte *to = result->mutableData();
-  runPieces((count + kPiece - 1) / kPiece, coreCount(), [&](int64_t piece) {
-    double numbers[kBlock], factors[kBlock];
-    for (int64_t at = piece * kPiece; at < std::min(count, (piece + 1) * kPiece); at += kBlock) {
-      int64_t some = std::min(kBlock, count - at);
-      tensor::convertElements(part, from + at * bytes, DType::F64, numbers, some);
-      makeFactors(key, at, some, factors);
-      for (int64_t i = 0; i < some; ++i)
-        numbers[i] *= factors[i];
-      tensor::convertElements(DType::F64, numbers, part, to + at * bytes, some);
-    }
-  });
-  tensor::giveBackPages(tensor::contiguousBytes(given));
-  return result;
-}
-
-/// The elements in another order.
-Result<Tensor> rotated(const Tensor &given, int64_t by) {
-  Result<Tensor> source = given.contiguous();
-  Result<Tensor> result = Tensor::uninitialized(
-      given.elementType(), tensor::Shape(given.shape().begin(), given.shape().end()));
-  if (!source || !result)
-    return Error{"no memory"};
-  int64_t bytes = given.byteSize(), shift = by % given.size() * (bytes / given.size());
-  std::memcpy(result->mutableData(), source->data() + shift, size_t(bytes - shift));
-  std::memcpy(result->mutableData() + (bytes - shift), source->data(), size_t(shift));
-  return result;
-}
-
-bool isMovable(const Tensor &tensor) {
-  return (tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype())) &&
-         tensor.size() > 0;
-}
-
-} // namespace
-
-std::optional<TensorLists> nearbyInputs(const TensorLists &inputs, size_t count, uint32_t look) {
-  TensorLists others = inputs;
-  bool hasFloats = std::ranges::any_of(inputs, [&](const std::vector<Tensor> &list) {
-    return std::ranges::any_of(list.begin(), list.begin() + int64_t(std::min(count, list.size())),
-                               isMovable);
-  });
-  for (size_t d = 0; d < others.size(); ++d)
-    for (size_t i = 0; i < std::min(count, others[d].size()); ++i) {
-      Tensor &one = others[d][i];
-      Result<Tensor> other = one;
-      if (isMovable(one)) {
-        other = moved(one, {look, i + (uint64_t(d) << 32)});
-      } else if (one.dtype() == DType::I1 && one.size() == 1) {
-        bool value = *one.dataAs<uint8_t>() != 0;
-        other = Tensor::of<DType::I1>(tensor::Shape(one.shape().begin(), one.shape().end()),
-                                      {uint8_t(value == (look % 2 == 0))});
-      } else if (!hasFloats && one.size() > 1 && !one.elementType().quantization) {
-        other = rotated(one, look);
-      }
-      if (!other)
-        return std::nullopt;
-      one = std::move(*other);
-    }
-  if (areSame(others, inputs))
-    return std::nullopt;
-  return others;
 }
 
 } // namespace cupel::testbench::worker

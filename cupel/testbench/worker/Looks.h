@@ -92,10 +92,4 @@ std::string describeVacuous(const TensorLists &results);
 /// holds a number; empty where one does.
 std::string describeNumberless(const TensorLists &expected);
 
-/// Inputs near the given ones, for tests whose values somebody chose: floats are moved by up to a
-/// sixteenth of themselves each, so that zeros, signs and magnitudes stay; a predicate is turned
-/// over; where there are no floats at all, whole numbers change places. Nothing where that changes
-/// nothing. Those from `count` on are weights and stay.
-std::optional<TensorLists> nearbyInputs(const TensorLists &inputs, size_t count, uint32_t look);
-
 } // namespace cupel::testbench::worker

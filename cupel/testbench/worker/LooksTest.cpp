@@ -2,6 +2,7 @@
 
 #include "cupel/tensor/Convert.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/testbench/worker/NearbyInputs.h"
 
 #include <cmath>
 #include <cstring>
@@ -373,6 +374,23 @@ TEST(Looks, NearbyInputsAreTheSameEachTimeAndElsewhereInEveryElement) {
     EXPECT_GT(least, 0) << tensor::info(type).name;
     EXPECT_LE(most, 1.0 / 16 + 1.0 / 256) << tensor::info(type).name; // And the rounding of a narrow type.
     EXPECT_LT(std::abs(sum) / double(before.byteSize() / 8), 1e-3) << tensor::info(type).name;
+  }
+}
+
+TEST(Looks, NearbyInputsAreThoseOfTheGeneratorToTheBit) {
+  // Odd counts and those of no whole vector too; the second tensor has a stream of its own.
+  for (int64_t count : {1, 2, 3, 17, 4095, 4096, 4097, 262145}) {
+    Tensor ones = *tensor::convert(*tensor::randomTensor(DType::F64, {count}, tensor::Uniform{1, 1}, {}), DType::F64);
+    TensorLists moved = *nearbyInputs({{ones, ones}}, SIZE_MAX, 5);
+    for (uint64_t stream : {0, 1}) {
+      Tensor drawn = *tensor::randomTensor(DType::F64, {count}, tensor::Uniform{-1, 1}, {5, stream});
+      int64_t wrong = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        double u = drawn.dataAs<double>()[i];
+        wrong += moved[0][stream].dataAs<double>()[i] != 1 + (u < 0 ? u - 1 : u + 1) / 32;
+      }
+      EXPECT_EQ(wrong, 0) << count << " of stream " << stream;
+    }
   }
 }
 

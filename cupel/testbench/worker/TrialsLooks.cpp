@@ -3,6 +3,7 @@
 #include "cupel/compare/Repeat.h"
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Looks.h"
+#include "cupel/testbench/worker/NearbyInputs.h"
 #include "cupel/testbench/worker/Rule.h"
 
 #include <algorithm>
