@@ -1,6 +1,6 @@
 """An FX graph of ATen calls as the JSON of a .pt2 archive, the form that the C++ importer reads.
 
-torch's own serializer writes it, so the two ways into Cupel (a saved archive, torch.compile) cannot drift apart.
+It is what torch's own serializer writes, so that the two ways into Cupel (a saved archive, torch.compile) cannot drift apart; plain graphs are written directly (plain_program.py).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch._export.serde import serialize as serde
 from torch.export.graph_signature import ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument
 
 from cupel.torch.composites import exported_names
+from cupel.torch.plain_program import NotPlain, plain_program
 
 
 @dataclass
@@ -70,6 +71,19 @@ def _lifted(module: torch.fx.GraphModule) -> tuple[torch.fx.Graph, list[torch.Te
     return graph, tensors
 
 
+def serialized_by_torch(module: torch.fx.GraphModule, graph: torch.fx.Graph) -> dict[str, Any]:
+    """`graph_module` of the document, as torch's own serializer writes it; `module` holds what attributes of the graph are."""
+    copy = torch.fx.GraphModule(module, graph)
+    inputs = []
+    for node in graph.nodes:
+        if node.op == "placeholder":
+            argument = TensorArgument(node.name) if _is_tensor(node.meta.get("val")) else SymIntArgument(node.name)
+            inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
+    returned = next(node for node in graph.nodes if node.op == "output").args[0]
+    signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(r.name), None) for r in returned])
+    return serde._dataclass_to_dict(serde.GraphModuleSerializer(signature, []).serialize(copy))
+
+
 def make_program(module: torch.fx.GraphModule) -> Program:
     """Serializes a graph of ATen calls whose nodes carry their types (meta["val"]), as AOTAutograd's and torch.export's do."""
     results = next(node for node in module.graph.nodes if node.op == "output").args[0]
@@ -81,15 +95,10 @@ def make_program(module: torch.fx.GraphModule) -> Program:
             node.target = exported_names.get(node.target, node.target)
         # What the serializer wants, and the source line; torch.compile's other notes are not what export writes.
         node.meta = {key: node.meta[key] for key in ("val", "stack_trace") if node.meta.get(key) is not None}
-    copy = torch.fx.GraphModule(module, graph)
-    inputs = []
-    for node in graph.nodes:
-        if node.op == "placeholder":
-            argument = TensorArgument(node.name) if _is_tensor(node.meta.get("val")) else SymIntArgument(node.name)
-            inputs.append(InputSpec(InputKind.USER_INPUT, argument, None))
-    returned = next(node for node in graph.nodes if node.op == "output").args[0]
-    signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(r.name), None) for r in returned])
-    serialized = serde._dataclass_to_dict(serde.GraphModuleSerializer(signature, []).serialize(copy))
+    try:
+        serialized = plain_program(graph)
+    except NotPlain:
+        serialized = serialized_by_torch(module, graph)
     document = {
         "graph_module": serialized,
         "opset_version": {"aten": torch._C._get_max_operator_version()},

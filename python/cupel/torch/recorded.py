@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from cupel.torch.known_results import known_result
+
 _DETACH, _DROPOUT = torch.ops.aten.detach_.default, torch.ops.aten.dropout.default
 _OF_TORCH = "site-packages/torch/"
 
@@ -38,6 +40,13 @@ def place_of(frame: FrameType | None) -> str:
 def _is_written_over(func: Any, is_random: bool) -> bool:
     """Whether a call changes more than elements: the type of a tensor that others know already, or what is drawn into one that has views."""
     return torch.Tag.inplace_view in func.tags or (is_random and func._schema.is_mutable)
+
+
+class _Unwritten(torch.fx.GraphModule):
+    """A module that nobody calls (whoever runs its graph does so call by call), so that its Python is not written."""
+
+    def recompile(self) -> Any:
+        return None
 
 
 class Recording(TorchDispatchMode):
@@ -112,7 +121,9 @@ class Recording(TorchDispatchMode):
             return func(*args, **kwargs)  # A number for Python, which types say, or a constant that the model made of numbers: it raises where values would decide.
         place = self._line(sys._getframe(1))
         given = tuple(self._argument(one) for one in args), {name: self._argument(one) for name, one in kwargs.items()}
-        result = func(*args, **kwargs)
+        result = known_result(func, args, kwargs)
+        if result is None:
+            result = func(*args, **kwargs)
         node = self.graph.create_node("call_function", func, *given, name=self.graph._target_to_str(func.overloadpacket.__name__))  # Named as torch does it.
         node.meta["val"] = result
         node.meta["stack_trace"] = place
@@ -133,7 +144,7 @@ class Recording(TorchDispatchMode):
     def finished(self, results: Sequence[torch.Tensor], model: torch.nn.Module) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
         """The graph with these results, and the tensors behind the given ones that it takes, by name; the model has its own back."""
         self.graph.output(tuple(self.node_of(result) for result in results))
-        return torch.fx.GraphModule({}, self.graph), [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
+        return _Unwritten({}, self.graph), [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
 
 
 class _Watch(torch.overrides.TorchFunctionMode):
