@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cupel._files import command_path
+from cupel.worker import golden_cache, patches
 from cupel.worker.model import REMEMBERED, Request, make_test
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -128,3 +131,25 @@ def test_a_planted_entry_is_as_good_as_none(cache: Path, dtype: str) -> None:
     assert planted.find("cd" * 32) is not None and to_arrays(planted.find("cd" * 32)) is None
     planted.keep("cd" * 32, {}, [of_array([1.5, 2.5])])
     assert [one.tolist() for one in to_arrays(planted.find("cd" * 32)) or []] == [[1.5, 2.5]] and to_arrays(None) is None
+
+
+def test_values_are_hashed_in_their_order_however_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [golden_cache.Value("uint8", (i,), np.full(i, i % 251, np.uint8)) for i in (5000, 0, 3, 100_000, 7, 4096, *range(40))]
+    whole = hashlib.sha256(json.dumps({"a": 1}).encode())
+    for value in values:
+        whole.update(f"\n{value.dtype} {value.shape}\n".encode() + hashlib.sha256(value.data).digest())
+    for count in (1, 2, 8):
+        monkeypatch.setattr(golden_cache, "_HASHED_AT_ONCE", count)
+        assert golden_cache.key_of({"a": 1}, (), iter(values)) == whole.hexdigest()
+
+
+def test_a_test_asks_once_whether_frameworks_are_what_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes 50 ms where large libraries are imported."""
+    asked: list[int] = []
+    patches.watched()  # Which says how to find out.
+    monkeypatch.setattr(golden_cache, "is_trusted", lambda: not asked.append(1))
+    ran(ZOO / "siamese/pytorch/loader.py", tmp_path / "first", run_mode="training", test="first")
+    assert len(asked) == 1
+    # What was kept is not recalled unasked.
+    monkeypatch.setattr(golden_cache, "is_trusted", lambda: False)
+    assert "golden_from" not in ran(ZOO / "siamese/pytorch/loader.py", tmp_path / "second", run_mode="training", test="second")["model"]

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ _LIMIT = 2 << 30
 _MARK = b"\ncupel1:"
 _TAIL = len(_MARK) + 64
 _SHIFTS = {"K": 10, "M": 20, "G": 30}
+_HASHED_AT_ONCE = 8
 
 is_trusted: Callable[[], bool] = lambda: True  # noqa: E731
 """Whether frameworks are what they were: what one computed with functions that a loader replaced is no other model's result (patches.py sets it)."""
@@ -88,14 +91,22 @@ def surroundings(versions: Mapping[str, str], files: Iterable[str]) -> dict[str,
             "environment": {name: os.environ[name] for name in ("ONEDNN_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY", "XLA_FLAGS", "JAX_ENABLE_X64") if name in os.environ}}
 
 
+def _digests(values: Iterable[Value]) -> Iterator[tuple[Value, bytes]]:
+    """Each with the hash of its bytes. Weights are most of what is hashed: several at once, on all processors, and no more than that, since a value may be a copy."""
+    rest, count = iter(values), min(_HASHED_AT_ONCE, len(os.sched_getaffinity(0)))
+    with ThreadPoolExecutor(count) as pool:
+        while some := list(itertools.islice(rest, 2 * count)):
+            yield from zip(some, pool.map(lambda value: hashlib.sha256(value.data).digest(), some), strict=True)
+
+
 def key_of(said: Mapping[str, Any], pieces: Iterable[Any] = (), values: Iterable[Value] = ()) -> str:
     """The hash of what is said (as JSON), of the bytes of every piece and of every value."""
     whole = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode())
     for piece in pieces:
         whole.update(hashlib.sha256(piece).digest())
-    for value in values:
+    for value, digest in _digests(values):
         whole.update(f"\n{value.dtype} {value.shape}\n".encode())
-        whole.update(hashlib.sha256(value.data).digest())
+        whole.update(digest)
     return whole.hexdigest()
 
 
@@ -119,12 +130,14 @@ class GoldenCache:
 
     def find(self, key: str) -> Entry | None:
         """What was kept under this key; used now, so it stays longer."""
-        if not self.is_on or not key or not is_trusted():
+        if not self.is_on or not key:
             return None
         path = self._path(key)
         try:
             whole = path.read_bytes()
         except OSError:
+            return None
+        if not is_trusted():  # To find out takes longer than to look for a file.
             return None
         body = memoryview(whole)[:-_TAIL]
         entry = _unpacked(body) if whole[-_TAIL:] == _MARK + _hash(key, body) else None
@@ -136,8 +149,17 @@ class GoldenCache:
 
     def keep(self, key: str, facts: Mapping[str, Any], values: Sequence[Value]) -> None:
         """Complete or not at all; more than a quarter of the limit is not kept."""
-        if not self.is_on or not key or not is_trusted() or sum(memoryview(value.data).nbytes for value in values) > self._limit // 4:
+        self.keep_all([(key, facts, values)])
+
+    def keep_all(self, entries: Sequence[tuple[str, Mapping[str, Any], Sequence[Value]]]) -> None:
+        """The same for several at once: to find out whether what was computed is trusted takes a while."""
+        fitting = [(key, facts, values) for key, facts, values in entries if key and sum(memoryview(value.data).nbytes for value in values) <= self._limit // 4]
+        if not self.is_on or not fitting or not is_trusted():
             return
+        for key, facts, values in fitting:
+            self._write(key, facts, values)
+
+    def _write(self, key: str, facts: Mapping[str, Any], values: Sequence[Value]) -> None:
         try:
             body = _packed(facts, values)
             if len(body) > self._limit // 4:

@@ -78,5 +78,7 @@ class Remembered:
             return
         with contextlib.suppress(TypeError, ValueError):  # Of tensors that are more than their elements nothing is kept.
             facts = {"result_names": golden.result_names, "facts": golden.facts}
-            self._cache.keep(self._key(capture.graphs[0]), facts, [of_tensor(tensor) for tensor in golden.expected])
-            self._cache.keep(self._hint_key, {"result_names": golden.result_names, "output_paths": golden.output_paths}, [of_tensor(golden.gradient)] if golden.gradient is not None else [])
+            self._cache.keep_all([
+                (self._key(capture.graphs[0]), facts, [of_tensor(tensor) for tensor in golden.expected]),
+                (self._hint_key, {"result_names": golden.result_names, "output_paths": golden.output_paths}, [of_tensor(golden.gradient)] if golden.gradient is not None else []),
+            ])
