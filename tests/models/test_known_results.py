@@ -27,12 +27,17 @@ def _linear(x: torch.Tensor, out: int = 3, bias: bool = True) -> tuple[Any, tupl
     return _ATEN.linear.default, (x, torch.randn(out, x.shape[-1], dtype=x.dtype), *([torch.randn(out, dtype=x.dtype)] if bias else []))
 
 
+def _matmul(x: torch.Tensor, y: torch.Tensor) -> tuple[Any, tuple[Any, ...]]:
+    return _ATEN.matmul.default, (x, y)
+
+
 _PLAIN = [_norm(_IMAGE), _norm(_IMAGE.to(torch.bfloat16)), _norm(_IMAGE.to(torch.bfloat16), dtype=torch.bfloat16), _norm(_X), _norm(_X[:, :, 0].contiguous()),
           _layer(_X, [8]), _layer(_X, [5, 8]), _layer(_NARROW, [8]), _layer(_IMAGE, [4, 6]),
           _linear(_X), _linear(_X, bias=False), _linear(_NARROW), _linear(_X[0]), _linear(_X[0, 0]), _linear(_X.transpose(0, 1)), _linear(_X[:, 1:3]), _linear(_X.transpose(0, 1), bias=False), _linear(_X[:1], 1),
-          _linear(_X[:, :, None].expand(2, 5, 3, 8)), _linear(_X[:0])]
+          _linear(_X[:, :, None].expand(2, 5, 3, 8)), _linear(_X[:0]),
+          _matmul(_X, _X.mT), _matmul(_X.mT, _X), _matmul(_NARROW, _NARROW.mT), _matmul(_IMAGE.transpose(1, 2), _IMAGE.permute(0, 2, 3, 1)), _matmul(_X[:1], _X[1:].mT), _matmul(_X[:, :1], _X.mT)]
 _TORCHS = [_norm(_IMAGE, training=True), _norm(_IMAGE.contiguous(memory_format=torch.channels_last)), _norm(_IMAGE[:, :, 1:]),
-           _layer(_X.transpose(0, 1), [8]), (_ATEN.linear.default, (_NARROW, torch.randn(3, 8, dtype=torch.float32))), (_ATEN.relu.default, (_X,))]
+           _layer(_X.transpose(0, 1), [8]), _matmul(_X, _X[0].T), _matmul(_X[:1], _X.mT), _matmul(_X[0], _X[0].T), (_ATEN.linear.default, (_NARROW, torch.randn(3, 8, dtype=torch.float32))), (_ATEN.relu.default, (_X,))]
 
 
 def _asked(func: Any, args: tuple[Any, ...]) -> tuple[torch.Tensor | None, torch.Tensor | None]:

@@ -28,10 +28,17 @@ def _layer_norm(x: Any, shape: Any, *_: Any) -> torch.Tensor | None:
     return _empty_like(x) if x.is_contiguous() and list(x.shape[x.dim() - len(shape):]) == list(shape) else None
 
 
+def _matmul(x: Any, y: Any) -> torch.Tensor | None:
+    """Of stacks of as many dimensions: others are folded, and may lie otherwise."""
+    is_plain = x.dtype == y.dtype and x.dim() == y.dim() >= 3 and x.shape[:-2] == y.shape[:-2] and x.shape[-1] == y.shape[-2]
+    return _empty(x, [*x.shape[:-1], y.shape[-1]]) if is_plain else None
+
+
 _KNOWN: dict[Any, Callable[..., torch.Tensor | None]] = {
     torch.ops.aten.batch_norm.default: _batch_norm,
     torch.ops.aten.linear.default: _linear,
     torch.ops.aten.layer_norm.default: _layer_norm,
+    torch.ops.aten.matmul.default: _matmul,
 }
 
 
