@@ -207,6 +207,10 @@ TEST(Precision, WhatProductsReadIsKeptForAllThatReadIt) {
   auto size = size_t(made->results[0].byteSize());
   EXPECT_EQ(std::memcmp(golden->results[0].data(), made->results[0].data(), size), 0);
   EXPECT_NE(std::memcmp(others->results[0].data(), made->results[0].data(), size), 0);
+  // A saved executable keeps it.
+  Result<CompileOptions> again = parseCompileOptions(describe(kept));
+  ASSERT_TRUE(static_cast<bool>(again));
+  EXPECT_TRUE(again->narrowsProducts && again->keepsNarrow);
 }
 
 TEST(Precision, WeightsAreMadeOnceForEachBuffer) {

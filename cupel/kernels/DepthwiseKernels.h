@@ -13,13 +13,7 @@ namespace {
 
 /// A vector of channels of an image in f32, or in bf16.
 inline Vector loadChannels(const float *from) { return load(from); }
-inline Vector loadChannels(const uint16_t *from) {
-  using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
-  using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
-  Halves halves;
-  __builtin_memcpy(&halves, from, sizeof halves);
-  return __builtin_bit_cast(Vector, __builtin_convertvector(halves, Bits) << 16);
-}
+inline Vector loadChannels(const uint16_t *from) { return loadWidened(from, kWidth); }
 
 inline float channelOf(const float *from) { return *from; }
 inline float channelOf(const uint16_t *from) { return __builtin_bit_cast(float, uint32_t{*from} << 16); }

@@ -49,22 +49,20 @@ template <int rows, int vectors>
         sums[i][j] = sums[i][j] + addend;
     }
   }
-  if (finish.rows) {
-    const float *from = finish.rows + row * finish.rowStride + column;
+  auto addRows = [&](auto *all, auto read) __attribute__((always_inline)) {
+    const auto *from = all + row * finish.rowStride + column;
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < vectors; ++j)
-        sums[i][j] = sums[i][j] + get(from + i * finish.rowStride, j);
-  }
-  if (finish.narrowRows) {
-    const uint16_t *from = finish.narrowRows + row * finish.rowStride + column;
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < vectors; ++j)
-        sums[i][j] = sums[i][j] + loadWidened(from + i * finish.rowStride + j * kWidth, j + 1 < vectors ? kWidth : count);
-  }
+        sums[i][j] = sums[i][j] + read(from + i * finish.rowStride, j);
+  };
+  if (finish.rows)
+    addRows(finish.rows, get);
+  if (finish.narrowRows)
+    addRows(finish.narrowRows, [&](const uint16_t *from, int j) __attribute__((always_inline)) {
+      return loadWidened(from + j * kWidth, j + 1 < vectors ? kWidth : count);
+    });
   // A comparison with a choice is one instruction that gives the sum where that is a NaN.
   if (finish.isPositive) {
 #pragma unroll

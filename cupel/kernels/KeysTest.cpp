@@ -51,6 +51,19 @@ TEST_P(KeysTest, FloatsHaveTheOrderOfTheirKeys) {
   EXPECT_LT(keys[3], keys[4]);
 }
 
+/// Both ways round, and of equal ones the first or the last: with the bits of floats and their keys.
+template <typename F> void forEachOrder(const std::vector<float> &floats, F &&body) {
+  std::vector<uint32_t> bits, keys(floats.size());
+  for (float one : floats)
+    bits.push_back(std::bit_cast<uint32_t>(one));
+  for (uint32_t flip : {0u, ~0u}) {
+    FloatOrder order{0x7f800000, 0x80000000, flip, ~0u};
+    floatKeys(bits.data(), int64_t(bits.size()), order, keys.data());
+    for (bool isLast : {false, true})
+      body(bits, keys, order, isLast);
+  }
+}
+
 TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryLine) {
   for (int64_t count : {1, 3, 16, 17, 64, 255, 256, 257, 700}) {
     constexpr int64_t kLines = 9;
@@ -59,28 +72,21 @@ TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryLine) {
       floats[i] = float(int((i * 7919) % 23) - 11); // Equal ones in all lines that are long enough.
     if (count > 2)
       floats[size_t(4 * count + 1)] = std::numeric_limits<float>::quiet_NaN();
-    std::vector<uint32_t> bits, keys(floats.size());
-    for (float one : floats)
-      bits.push_back(std::bit_cast<uint32_t>(one));
-    for (uint32_t flip : {0u, ~0u}) {
-      FloatOrder order{0x7f800000, 0x80000000, flip, ~0u};
-      floatKeys(bits.data(), int64_t(bits.size()), order, keys.data());
-      for (bool isLast : {false, true}) {
-        std::vector<LeastKey> found(kLines);
-        leastOfLines(bits.data(), kLines, count, order, isLast, found.data());
-        for (int64_t line = 0; line < kLines; ++line) {
-          const uint32_t *of = keys.data() + line * count;
-          uint32_t place = 0, greatest = of[0];
-          for (uint32_t i = 1; i < uint32_t(count); ++i) {
-            place = of[i] < of[place] || (isLast && of[i] == of[place]) ? i : place;
-            greatest = std::max(greatest, of[i]);
-          }
-          EXPECT_EQ(found[size_t(line)].place, place) << count << ", " << line << ", " << isLast;
-          EXPECT_EQ(found[size_t(line)].key, of[place]);
-          EXPECT_EQ(found[size_t(line)].greatest, greatest);
+    forEachOrder(floats, [&](const std::vector<uint32_t> &bits, const std::vector<uint32_t> &keys, const FloatOrder &order, bool isLast) {
+      std::vector<LeastKey> found(kLines);
+      leastOfLines(bits.data(), kLines, count, order, isLast, found.data());
+      for (int64_t line = 0; line < kLines; ++line) {
+        const uint32_t *of = keys.data() + line * count;
+        uint32_t place = 0, greatest = of[0];
+        for (uint32_t i = 1; i < uint32_t(count); ++i) {
+          place = of[i] < of[place] || (isLast && of[i] == of[place]) ? i : place;
+          greatest = std::max(greatest, of[i]);
         }
+        EXPECT_EQ(found[size_t(line)].place, place) << count << ", " << line << ", " << isLast;
+        EXPECT_EQ(found[size_t(line)].key, of[place]);
+        EXPECT_EQ(found[size_t(line)].greatest, greatest);
       }
-    }
+    });
   }
 }
 
@@ -92,29 +98,22 @@ TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryColumn) {
       for (size_t i = 0; i < floats.size(); ++i)
         floats[i] = i % 53 == 7 ? -0.0f : float(int((i * 7919) % 13) - 6);
       floats[5] = std::numeric_limits<float>::quiet_NaN();
-      std::vector<uint32_t> bits, keys(floats.size());
-      for (float one : floats)
-        bits.push_back(std::bit_cast<uint32_t>(one));
-      for (uint32_t flip : {0u, ~0u}) {
-        FloatOrder order{0x7f800000, 0x80000000, flip, ~0u};
-        floatKeys(bits.data(), int64_t(bits.size()), order, keys.data());
-        for (bool isLast : {false, true}) {
-          std::vector<uint32_t> least(size_t(columns) + 1, 77), places = least, greatest = least;
-          ASSERT_TRUE(leastOfColumns({bits.data(), kStep, rows, columns, least.data(), places.data(), greatest.data()}, order, isLast));
-          for (size_t j = 0; j < size_t(columns); ++j) {
-            auto at = [&](uint32_t k) { return keys[size_t(k * kStep) + j]; };
-            uint32_t place = 0, most = at(0);
-            for (uint32_t k = 1; k < uint32_t(rows); ++k) {
-              place = at(k) < at(place) || (isLast && at(k) == at(place)) ? k : place;
-              most = std::max(most, at(k));
-            }
-            EXPECT_EQ(places[j], place) << rows << " x " << columns << ", " << j << ", " << isLast;
-            EXPECT_EQ(least[j], at(place));
-            EXPECT_EQ(greatest[j], most);
+      forEachOrder(floats, [&](const std::vector<uint32_t> &bits, const std::vector<uint32_t> &keys, const FloatOrder &order, bool isLast) {
+        std::vector<uint32_t> least(size_t(columns) + 1, 77), places = least, greatest = least;
+        ASSERT_TRUE(leastOfColumns({bits.data(), kStep, rows, columns, least.data(), places.data(), greatest.data()}, order, isLast));
+        for (size_t j = 0; j < size_t(columns); ++j) {
+          auto at = [&](uint32_t k) { return keys[size_t(k * kStep) + j]; };
+          uint32_t place = 0, most = at(0);
+          for (uint32_t k = 1; k < uint32_t(rows); ++k) {
+            place = at(k) < at(place) || (isLast && at(k) == at(place)) ? k : place;
+            most = std::max(most, at(k));
           }
-          EXPECT_EQ(least.back() + places.back() + greatest.back(), 3 * 77u) << "behind the columns";
+          EXPECT_EQ(places[j], place) << rows << " x " << columns << ", " << j << ", " << isLast;
+          EXPECT_EQ(least[j], at(place));
+          EXPECT_EQ(greatest[j], most);
         }
-      }
+        EXPECT_EQ(least.back() + places.back() + greatest.back(), 3 * 77u) << "behind the columns";
+      });
     }
 }
 

@@ -91,33 +91,28 @@ void computeWindows(const PoolingShape &shape, PoolingKind kind, float initial, 
       });
 }
 
-void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool) {
-  auto fold = currentKernels().greatestBytes[isSigned];
+/// Where a window covers nothing, what is there is `least`.
+template <typename Element, typename Rows>
+static void findGreatest(const PoolingShape &shape, const Element *input, Element *c, Element least, void (*fold)(const Rows &), const Pool &pool) {
   forEachWindow(
-      shape, input, 1.0 / 32, pool,
-      [&](int64_t row, const uint8_t *const *inputs, int64_t count) {
-        uint8_t *to = c + row * shape.channels;
+      shape, input, sizeof(Element) / 32.0, pool,
+      [&](int64_t row, const Element *const *inputs, int64_t count) {
+        Element *to = c + row * shape.channels;
         if (count > 0)
           fold({inputs, count, shape.channels, to});
         else
-          std::fill_n(to, shape.channels, isSigned ? uint8_t{0x80} : uint8_t{0});
+          std::fill_n(to, shape.channels, least);
       },
       [](int64_t, int64_t) {});
 }
 
+void computeByteWindows(const PoolingShape &shape, bool isSigned, const uint8_t *input, uint8_t *c, const Pool &pool) {
+  findGreatest(shape, input, c, isSigned ? uint8_t{0x80} : uint8_t{0}, currentKernels().greatestBytes[isSigned], pool);
+}
+
 void computeHalfWindows(const PoolingShape &shape, const uint16_t *input, uint16_t *c, const Pool &pool) {
   constexpr uint16_t kMinusInfinity = 0xff80;
-  auto fold = currentKernels().greatestHalves;
-  forEachWindow(
-      shape, input, 1.0 / 10, pool,
-      [&](int64_t row, const uint16_t *const *inputs, int64_t count) {
-        uint16_t *to = c + row * shape.channels;
-        if (count > 0)
-          fold({inputs, count, shape.channels, to});
-        else
-          std::fill_n(to, shape.channels, kMinusInfinity);
-      },
-      [](int64_t, int64_t) {});
+  findGreatest(shape, input, c, kMinusInfinity, currentKernels().greatestHalves, pool);
 }
 
 void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool) {

@@ -254,8 +254,8 @@ TEST_P(PoolingTest, AnAverageIsASumWithAnEpilogue) {
                   (input[2 * i * 18 + j] + input[(2 * i + 1) * 18 + j] + bias[j]) / 2, 1e-6);
 }
 
-/// Bytes of both kinds, with windows that lie outside, and channels that fill vectors or not.
-TEST_P(PoolingTest, GreatestBytes) {
+/// Some of them cover nothing but padding.
+PoolingShape withWindowsOutside() {
   PoolingShape shape;
   shape.batch = 2;
   shape.input = {1, 9, 7};
@@ -263,6 +263,12 @@ TEST_P(PoolingTest, GreatestBytes) {
   shape.strides = {1, 2, 1};
   shape.paddingLow = {0, 3, 1};
   shape.paddingHigh = {0, 1, 2};
+  return shape;
+}
+
+/// Bytes of both kinds, with windows that lie outside, and channels that fill vectors or not.
+TEST_P(PoolingTest, GreatestBytes) {
+  PoolingShape shape = withWindowsOutside();
   for (int64_t channels : {1, 3, 16, 64, 67, 130})
     for (bool isSigned : {false, true}) {
       shape.channels = channels;
@@ -289,13 +295,7 @@ TEST_P(PoolingTest, GreatestBytes) {
 
 /// Numbers in bf16: the greatest is one of them, minus infinity where a window lies outside, and NaN where one is.
 TEST_P(PoolingTest, GreatestHalves) {
-  PoolingShape shape;
-  shape.batch = 2;
-  shape.input = {1, 9, 7};
-  shape.window = {1, 3, 2};
-  shape.strides = {1, 2, 1};
-  shape.paddingLow = {0, 3, 1};
-  shape.paddingHigh = {0, 1, 2};
+  PoolingShape shape = withWindowsOutside();
   for (int64_t channels : {1, 3, 16, 64, 67}) {
     shape.channels = channels;
     int64_t count = shape.batch * product(shape.input) * channels, rows = shape.rows();

@@ -190,22 +190,19 @@ template <int rows, int vectors>
       for (int j = 0; j < vectors; ++j)
         fetchToWrite(c + i * tile.ldc + j * kWidth);
   }
-  if (tile.finish && tile.finish->rows) {
-    const float *from = tile.finish->rows + row * tile.finish->rowStride + tile.column;
+  auto fetchRows = [&](const auto *all) __attribute__((always_inline)) {
+    constexpr int kVectorsOfLine = 4 / sizeof *all;
+    const auto *from = all + row * tile.finish->rowStride + tile.column;
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
-      for (int j = 0; j < vectors; ++j)
+      for (int j = 0; j < vectors; j += kVectorsOfLine)
         fetch(from + i * tile.finish->rowStride + j * kWidth);
-  }
-  if (tile.finish && tile.finish->narrowRows) {
-    const uint16_t *from = tile.finish->narrowRows + row * tile.finish->rowStride + tile.column;
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < vectors; j += 2)
-        fetch(from + i * tile.finish->rowStride + j * kWidth);
-  }
+  };
+  if (tile.finish && tile.finish->rows)
+    fetchRows(tile.finish->rows);
+  if (tile.finish && tile.finish->narrowRows)
+    fetchRows(tile.finish->narrowRows);
 }
 
 /// Tiles below each other. What lies between the multiplications of one and of the next must be few

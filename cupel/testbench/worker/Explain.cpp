@@ -426,11 +426,13 @@ Status Explainer::blameIt(Explanation &found) {
 void Explainer::confirm(Prepared &program, Explanation &found) {
   if (failure.failure && failure.failure->outcome == "timed out")
     return; // Each time costs the whole deadline.
-  uint32_t failures = 0, executions = 0;
+  uint32_t asked = 0, failures = 0, executions = 0;
   auto execute = [&](uint32_t times) {
-    for (; executions < times; ++executions)
-      if (Result<TriedPiece> tried = prober.probe(program, executions); tried)
+    for (; asked < times; ++asked)
+      if (Result<TriedPiece> tried = prober.probe(program, asked); tried) { // What nobody could try did not pass.
+        ++executions;
         failures += !tried->passed;
+      }
   };
   execute(kTimesToBeSure);
   if (failures == executions && triesOfEach == 1)
