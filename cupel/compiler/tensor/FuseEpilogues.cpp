@@ -14,6 +14,8 @@ namespace cupel::tir {
 namespace {
 
 constexpr size_t kMostExtras = 8;
+/// How many operations in front of a value are looked at, so that long chains take no longer than others.
+constexpr int kMostSteps = 64;
 
 Region &bodyOf(Operation *op) { return op->getRegion(0); }
 
@@ -51,7 +53,6 @@ bool isOperandOf(Operation *op, Operation *maker) {
 /// Whether a value is what was made of the integer sums of another product: that one scales and rounds them itself, and eight bits lie in
 /// memory instead of 32.
 bool isOfOtherSums(Operation *maker, Operation *op, int64_t count) {
-  constexpr int kMostSteps = 64;
   SmallVector<Operation *> waiting = {maker};
   for (int step = 0; step < kMostSteps && !waiting.empty(); ++step)
     for (Value operand : waiting.pop_back_val()->getOperands()) {
@@ -73,7 +74,7 @@ bool isOfOtherSums(Operation *maker, Operation *op, int64_t count) {
 /// registers, and what is added to these sums is read as it is.
 bool isEpilogueOfAnother(Operation *maker, Operation *op, int64_t count) {
   SmallVector<Operation *> waiting = {maker};
-  while (!waiting.empty()) {
+  for (int i = 0; i < kMostSteps && !waiting.empty(); ++i) {
     Operation *step = waiting.pop_back_val();
     if (!step->hasOneUse())
       continue;
