@@ -1,6 +1,6 @@
 #include "cupel/cli/CommandLine.h"
+#include "cupel/support/CommandLineMistakes.h"
 #include "cupel/support/Error.h"
-#include "cupel/support/UnknownOption.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -118,6 +118,13 @@ void CommandLine::example(std::string_view command, std::string_view meaning) {
 
 std::optional<int> CommandLine::parse(const Arguments &arguments) {
   app->footer("Examples:\n" + examples);
+  auto mistake = [&](std::string message) {
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    return reportError(verb, fmt::format("{} (cupel {} --help explains)", message, verb),
+                       kExitUsage);
+  };
+  if (std::optional<std::string> missing = describeMissingValue(*app, arguments))
+    return mistake(*missing);
   Arguments reversed(arguments.rbegin(), arguments.rend()); // CLI11 takes them from the back.
   try {
     app->parse(reversed);
@@ -129,10 +136,7 @@ std::optional<int> CommandLine::parse(const Arguments &arguments) {
     return kExitSuccess;
   } catch (const CLI::ParseError &error) {
     bool isLeftOver = dynamic_cast<const CLI::ExtrasError *>(&error) != nullptr;
-    std::string message = isLeftOver ? describeLeftOver(*app) : error.what();
-    std::replace(message.begin(), message.end(), '\n', ' ');
-    return reportError(verb, fmt::format("{} (cupel {} --help explains)", message, verb),
-                       kExitUsage);
+    return mistake(isLeftOver ? describeLeftOver(*app) : error.what());
   }
   return std::nullopt;
 }

@@ -305,6 +305,20 @@ def unknown_options_name_the_nearest(_: Path) -> None:
     expect(device.returncode == 2 and "did you mean '--repeat'?" in device.stderr, device.stderr)
 
 
+@check
+def an_option_is_no_value_of_another(folder: Path) -> None:
+    """`--keep-failed --json F` took `--json` for the folder and said nothing."""
+    for words in (("run", "--keep-failed", "--json", "report.json"), ("list", "-k", "--zoo=models"), ("list", "--format", "-k", "conv"), ("show", "--results", "--failed")):
+        result = subprocess.run([BIN / "cupel", *words], capture_output=True, text=True, cwd=folder)
+        expect(result.returncode == 2 and f"{words[1]} wants a value" in result.stderr and f"and {words[2]} is an option" in result.stderr, f"{words}: {result.returncode} {result.stderr}")
+    expect(not list(folder.iterdir()), "something was written")
+    # Behind an equals sign it is a value, and what is no option of the verb is one anyhow.
+    result = subprocess.run([BIN / "cupel", "list", "-k", "not conv", "--zoo=--json"], capture_output=True, text=True, cwd=folder)
+    expect("wants a value" not in result.stderr and "--json" in result.stderr, result.stderr)
+    device = subprocess.run([BIN / "cupel-device", "run", "a.so", "case", "--out", "--repeat", "2"], capture_output=True, text=True)
+    expect(device.returncode == 2 and "--out wants a value" in device.stderr, device.stderr)
+
+
 def main() -> int:
     passed = failed = skipped = 0
     for function in CHECKS:

@@ -9,9 +9,9 @@
 #include "cupel/pjrt/device/Serve.h"
 #include "cupel/pjrt/device/Supervisor.h"
 #include "cupel/pjrt/host/NamedValues.h"
+#include "cupel/support/CommandLineMistakes.h"
 #include "cupel/support/Error.h"
 #include "cupel/support/Files.h"
-#include "cupel/support/UnknownOption.h"
 #include "cupel/support/Version.h"
 
 #include <CLI/App.hpp>
@@ -209,6 +209,9 @@ int main(int argc, char **argv) {
   CLI::App *childVerb = app.add_subcommand("child", "")->group("");
   common(childVerb);
 
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (std::optional<std::string> missing = describeMissingValue(app, words))
+    return usageError(*missing + " (cupel-device --help shows how)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
