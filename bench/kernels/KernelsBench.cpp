@@ -102,13 +102,13 @@ std::vector<Case> productCases() {
 std::vector<Case> convolutionCases() {
   std::vector<Case> cases;
   auto add = [&](std::string model, int count, int64_t size, int64_t inputs, int64_t outputs,
-                 int64_t kernel, int64_t stride, int64_t groups = 1, Numbers numbers = Numbers::F32) {
+                 int64_t kernel, int64_t stride, int64_t groups = 1, Numbers numbers = Numbers::F32, Ends ends = Ends::Bias) {
     std::string name = model + " " + std::to_string(kernel) + "x" + std::to_string(kernel) +
                        (stride > 1 ? "s2 " : " ") + std::to_string(inputs) + "-" +
                        std::to_string(outputs) + "@" + std::to_string(size);
     cases.push_back({name, count, {},
                      ConvolutionShape{1, size, size, inputs, outputs, kernel, stride,
-                                      (kernel - 1) / 2, groups, numbers}});
+                                      (kernel - 1) / 2, groups, numbers, ends}});
   };
   add("narrow", 1, 32, 16, 16, 3, 1);
   add("narrow", 1, 96, 32, 16, 3, 1);
@@ -187,6 +187,22 @@ std::vector<Case> convolutionCases() {
     add(name, 2, 7, 512, 512, 3, 1, 1, numbers);
     add(name, 2, 56, 24, 144, 1, 1, 1, numbers);
   }
+  auto layer = [&](const char *name, Ends ends, int64_t size, int64_t inputs, int64_t outputs, int64_t kernel, int64_t stride = 1) {
+    add(name, 1, size, inputs, outputs, kernel, stride, 1, Numbers::Bf16, ends);
+  };
+  for (auto [size, channels] : {std::pair<int64_t, int64_t>{56, 64}, {28, 128}, {14, 256}, {7, 512}}) {
+    layer("residual", Ends::Residual, size, channels, 4 * channels, 1);
+    layer("hidden", Ends::Narrow, size, 4 * channels, channels, 1);
+    layer("hidden", Ends::Narrow, size, channels, channels, 3);
+  }
+  layer("hidden", Ends::Narrow, 112, 16, 96, 1);
+  layer("hidden", Ends::Narrow, 56, 24, 144, 1);
+  layer("hidden", Ends::Narrow, 28, 32, 192, 1);
+  layer("hidden", Ends::Narrow, 14, 64, 384, 1);
+  layer("hidden", Ends::Narrow, 14, 384, 64, 1);
+  layer("hidden", Ends::Narrow, 14, 96, 576, 1);
+  layer("hidden", Ends::Narrow, 7, 160, 960, 1);
+  layer("hidden", Ends::Narrow, 7, 960, 160, 1);
   return cases;
 }
 

@@ -170,10 +170,11 @@ Runner ourConvolution(const bench::ConvolutionShape &shape, int64_t copies, int 
     return ourByteConvolution(shape, copies, threads);
   struct State {
     Pool pool;
-    std::shared_ptr<float[]> input, bias, output;
+    std::shared_ptr<float[]> input, bias, output, residual;
     std::vector<PackedConvolution> packed;
+    Finish finish;
   };
-  auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}, {}});
+  auto state = std::make_shared<State>(State{Pool(threads), {}, {}, {}, {}, {}, {}});
   kernels::ConvolutionShape ours = oursOf(shape);
   bool isBf16 = shape.numbers == Numbers::Bf16;
   int64_t inputs = shape.inputs / shape.groups, taps = shape.kernel * shape.kernel;
@@ -185,6 +186,23 @@ Runner ourConvolution(const bench::ConvolutionShape &shape, int64_t copies, int 
   for (int64_t i = 0; i < copies; ++i)
     state->packed.push_back((isBf16 ? packRoundedConvolution : packConvolution)(
         ours, {weights.get(), {0, shape.kernel * tap, tap}, shape.outputs, 1}, state->pool));
+  if (isBf16 && shape.ends != Ends::Bias) {
+    Finish &finish = state->finish;
+    finish.factors[0] = finish.addends = state->bias.get();
+    finish.isJoined = finish.isPositive = true;
+    finish.narrow = reinterpret_cast<uint16_t *>(state->output.get());
+    finish.narrowStride = finish.rowStride = shape.outputs;
+    if (shape.ends == Ends::Residual) {
+      state->residual = randomBf16(ours.rows() * shape.outputs, 4);
+      finish.narrowRows = reinterpret_cast<const uint16_t *>(state->residual.get());
+    }
+    return [=](int64_t turn) {
+      Epilogue epilogue;
+      epilogue.finish = &state->finish;
+      convolve(state->packed[static_cast<size_t>(turn % copies)], reinterpret_cast<const uint16_t *>(state->input.get()), nullptr,
+               shape.outputs, epilogue, state->pool);
+    };
+  }
   return [=](int64_t turn) {
     const PackedConvolution &packed = state->packed[static_cast<size_t>(turn % copies)];
     if (isBf16)

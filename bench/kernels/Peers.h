@@ -14,6 +14,10 @@ namespace cupel::bench {
 /// with weights.
 enum class Numbers { F32, Bf16, Int8 };
 
+/// What a convolution in bf16 ends with: a bias and a result in f32, or what hidden layers have: a factor and an addend for
+/// each channel, a residual in bf16 or none, no negative numbers, and a result in bf16.
+enum class Ends { Bias, Narrow, Residual };
+
 struct ProductShape {
   int64_t batch, rows, columns, depth;
   bool isPacked; // B is a weight; else both sides come as they are.
@@ -23,6 +27,7 @@ struct ProductShape {
 struct ConvolutionShape {
   int64_t batch, height, width, inputs, outputs, kernel, stride, padding, groups;
   Numbers numbers = Numbers::F32;
+  Ends ends = Ends::Bias;
 
   int64_t outputHeight() const { return (height + 2 * padding - kernel) / stride + 1; }
   int64_t outputWidth() const { return (width + 2 * padding - kernel) / stride + 1; }

@@ -174,6 +174,41 @@ TEST(BlocksTest, SumsAreFinishedBehindThem) {
   }
 }
 
+/// The last rows of a result are computed with some before them, once more where the depth is short, and with registers of their own
+/// size where it is not: bits do not tell, and no row is finished twice (a residual lies where the result does).
+TEST(BlocksTest, LastRowsAreFinishedOnce) {
+  IsaScope scope(kernelsWithEmulatedBlocks());
+  for (int threads : {1, 3})
+    for (int64_t depth : {int64_t{64}, int64_t{1600}})
+      for (int64_t rows : {33, 49, 95, 196}) {
+        Pool pool(threads, Pool::Sharing::Always);
+        constexpr int64_t kColumns = 70;
+        std::vector<float> a = anyBits(rows * depth / 2, true, 1), b = anyBits(depth * kColumns / 2, true, 2);
+        PackedMatrix packed = packMatrix(Bf16View{reinterpret_cast<const uint16_t *>(b.data()), kColumns}, depth, kColumns, pool);
+        auto multiplyRow = [&](int64_t row, int64_t count, float *c, const Epilogue &epilogue) {
+          multiply(count, Bf16View{reinterpret_cast<const uint16_t *>(a.data()) + row * depth, depth}, packed, c, kColumns, epilogue, pool);
+        };
+        std::vector<uint16_t> result(static_cast<size_t>(rows * kColumns));
+        for (size_t i = 0; i < result.size(); ++i)
+          result[i] = static_cast<uint16_t>(0x3f80 + i % 61);
+        const std::vector<uint16_t> residual = result;
+        Finish finish;
+        finish.narrow = result.data();
+        finish.narrowRows = result.data();
+        finish.narrowStride = finish.rowStride = kColumns;
+        Epilogue epilogue;
+        epilogue.finish = &finish;
+        multiplyRow(0, rows, nullptr, epilogue);
+        for (int64_t row = 0; row < rows; ++row) {
+          std::vector<uint16_t> alone(kColumns);
+          finish.narrow = alone.data();
+          finish.narrowRows = residual.data() + row * kColumns;
+          multiplyRow(row, 1, nullptr, epilogue);
+          ASSERT_TRUE(std::equal(alone.begin(), alone.end(), result.begin() + row * kColumns)) << row << " of " << rows << " rows, depth " << depth;
+        }
+      }
+}
+
 TEST(BlocksDeathTest, WhatFaultsOnAProcessorFaultsHere) {
   Problem problem{1, 1, 1, 1, true, false, false};
   BlockFunction pairs = emulatedBlocks().pairs;

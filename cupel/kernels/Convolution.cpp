@@ -186,6 +186,10 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
   return packed;
 }
 
+bool endsEachSumOnce(const PackedConvolution &weights) {
+  return ConvolutionAccess::method(weights) == ConvolutionMethod::Pixels;
+}
+
 static void convolve(const PackedConvolution &weights, Image image, float *c, int64_t ldc,
                      const Epilogue &epilogue, const Pool &pool) {
   if (weights.shape().rows() == 0 || weights.shape().outputChannels == 0)

@@ -75,6 +75,10 @@ PackedConvolution packConvolution(const ConvolutionShape &shape, WeightsView wei
 PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsView weights,
                                          const Pool &pool);
 
+/// Whether an epilogue sees each element once, so that its result in bf16 may lie where a residual does. Other kernels compute some
+/// pixels or channels twice rather than one by one.
+bool endsEachSumOnce(const PackedConvolution &weights);
+
 /// `input` is dense, the result has `ldc` elements between pixels; they do not overlap. The epilogue's
 /// rows are the result's pixels, its columns the output channels. Without `c` only the epilogue sees the result.
 void convolve(const PackedConvolution &weights, const float *input, float *c, int64_t ldc,

@@ -384,7 +384,8 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
   PanelCut cut = grouped ? PanelCut{panels * work.kernels.width, panels, work.kernels.width} : work.cut;
   int64_t weightBytes = cut.size(work.taps * shape.inputChannels / groups) * int64_t{sizeof(float)} / (shape.hasPairs ? 2 : 1);
-  UnitWork shared{(rows + phases - 1) / phases, mostRows, cut, groups, weightBytes, pool.threadsFor(nanoseconds), nanoseconds};
+  UnitWork shared{(rows + phases - 1) / phases, mostRows, cut, groups, weightBytes, pool.threadsFor(nanoseconds), nanoseconds,
+                  isDilated || grouped ? 1 : rowStepOf(work.kernels, shape.hasPairs, bytes)};
   UnitGrid grid = planUnits(shared);
   shared.rows = rows; // Of all phases.
   keepLines(grid, shared);
@@ -392,7 +393,7 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % groups, part = unit / groups;
     int64_t panelPart = grid.panelPartOf(part), rowPart = grid.rowPartOf(part);
-    int64_t row = rows * rowPart / grid.rowParts, endRow = rows * (rowPart + 1) / grid.rowParts;
+    int64_t row = grid.rowOf(rowPart, rows), endRow = grid.rowOf(rowPart + 1, rows);
     int64_t first = panels * panelPart / grid.panelParts;
     int64_t end = panels * (panelPart + 1) / grid.panelParts;
     if (grid.rowsFirst && !isDilated && work.taps > 1 && pool.isAtEdge(unit, units))

@@ -23,6 +23,10 @@ constexpr int64_t kResultFloats = int64_t{1} << 15;
 constexpr int64_t kShallow = 32, kShallowWidth = 16;
 constexpr int64_t kShallowRows[kMostTileVectors] = {10, 8, 5, 6};
 
+/// Rows times steps that matrix registers multiply once more in less time than they are set up twice: 2 times 90 ns on an Emerald
+/// Rapids, where 16 steps of 32 rows take 50.
+constexpr int64_t kMostAgain = 2048;
+
 /// Part of the depth: some taps, of each the same part.
 struct Chunk {
   int64_t firstTap, taps, begin, depth;
@@ -75,8 +79,8 @@ struct TileKernels {
         rows(kernels.tileRows) {
     if (functions == kernels.tiles && kernels.halfTiles[0][0])
       halves = kernels.halfTiles;
-    const BlockTable *blocks = kernels.blocks;
-    if (!blocks || !(work.bytes ? work.bytes->isInBlocks : work.hasPairs))
+    const BlockTable *blocks = blocksOf(kernels, work.hasPairs, work.bytes);
+    if (!blocks)
       return;
     block = work.bytes ? blocks->bytes[work.bytes->isSigned] : blocks->pairs;
     release = blocks->release;
@@ -223,6 +227,7 @@ struct PanelSums {
   float *c;
   int64_t ldc;
   bool isOneTile = false;
+  bool isAside = false; // Nobody else looks there, and there is room for whole tiles.
 
   float *at(int64_t row) const { return isOneTile ? c : c + row * ldc; }
 };
@@ -279,17 +284,22 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
     int64_t size = fewest + (i < larger);
     int64_t after =
         kernels.block ? std::min(work.rowCount, begin + most) : begin + size * tile.below;
-    tile.rows = rows + begin;
-    tile.row = work.row + begin;
+    // Registers of another size would have to be set up for the last rows, and again for the next panel: where the depth
+    // is short that takes longer than some of the rows before them once more.
+    const bool isAgain = kernels.block && sums.isAside && begin > 0 &&
+                         (most - (after - begin)) * chunk.taps * chunk.depth < kMostAgain;
+    const int64_t first = isAgain ? after - most : begin;
+    tile.rows = rows + first;
+    tile.row = work.row + first;
     tile.c = sums.at(begin);
     if (work.zeros)
-      leaveOutZeros(work, chunk, rows + begin, chunkRows.zeros, after - begin, used, tile);
+      leaveOutZeros(work, chunk, rows + first, chunkRows.zeros, after - first, used, tile);
     if (kernels.block)
-      kernels.block(tile, after - begin, vectors, use.setup);
+      kernels.block(tile, after - first, vectors, use.setup);
     else
       functions[size - 1](tile);
     if (isLeft)
-      finish(begin, tile.c, after - begin);
+      finish(begin, tile.c + (begin - first) * tile.ldc, after - begin);
     tile.next += tile.nextStep * chunk.taps * chunk.depth * tile.below;
     begin = after;
   }
@@ -410,6 +420,15 @@ PanelCut cutIntoPanels(const KernelTable &kernels, int64_t columns, bool areInBl
   return best;
 }
 
+const BlockTable *blocksOf(const KernelTable &kernels, bool hasPairs, const ByteSides *bytes) {
+  return (bytes ? bytes->isInBlocks : hasPairs) ? kernels.blocks : nullptr;
+}
+
+int64_t rowStepOf(const KernelTable &kernels, bool hasPairs, const ByteSides *bytes) {
+  const BlockTable *blocks = blocksOf(kernels, hasPairs, bytes);
+  return blocks ? blocks->rows[kBlockVectors - 1] : 1;
+}
+
 void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   if (work.rowCount == 0 || work.firstPanel >= work.endPanel)
     return;
@@ -443,7 +462,8 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   const bool areKept = work.c && !isAside;
   bool isOneTile = !areKept && chunkCount == 1;
   int64_t keptColumns = cut.widthOf(0) * (isOneTile ? 1 : std::min(group, work.endPanel - work.firstPanel));
-  float *kept = areKept ? nullptr : frame.take<float>(keptColumns * (isOneTile ? tiles.mostRows() : work.rowCount));
+  const int64_t keptRows = isOneTile ? tiles.mostRows() : work.rowCount + (tiles.block ? tiles.mostRows() : 0);
+  float *kept = areKept ? nullptr : frame.take<float>(keptColumns * keptRows);
   RowCopies copies(work, tiles.block, chunks, chunkCount, frame);
   auto multiplyOne = [&](const Chunk &chunk, const ChunkRows &rows, int64_t panel, int64_t firstOfGroup, const float *next,
                          int64_t nextBytes) {
@@ -453,8 +473,8 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     constexpr int64_t kShortDepth = 32;
     bool inRegisters =
         !tiles.block && (work.taps * work.depth < kShortDepth || !tiles.hasHalves(cut, panel));
-    int64_t before = isOneTile ? 0 : (column - cut.columnOf(firstOfGroup)) * work.rowCount;
-    PanelSums sums = areKept ? PanelSums{work.c + column, work.ldc} : PanelSums{kept + before, cut.widthOf(panel), isOneTile};
+    int64_t before = isOneTile ? 0 : (column - cut.columnOf(firstOfGroup)) * keptRows;
+    PanelSums sums = areKept ? PanelSums{work.c + column, work.ldc} : PanelSums{kept + before, cut.widthOf(panel), isOneTile, true};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
     bool isLeft = chunk.isLast && (terms || isAside || !inRegisters || work.epilogue->function);
     auto finish = [&](int64_t row, float *tile, int64_t rows) {

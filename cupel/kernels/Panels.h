@@ -54,6 +54,12 @@ struct ByteSides {
   uint8_t filler = 0;    // What lies outside of images.
 };
 
+/// The matrix registers that products of pairs, or of bytes, are computed in; null where they are computed in vectors.
+const BlockTable *blocksOf(const KernelTable &kernels, bool hasPairs, const ByteSides *bytes);
+
+/// Rows that such registers hold, which units begin at multiples of; 1 without them.
+int64_t rowStepOf(const KernelTable &kernels, bool hasPairs, const ByteSides *bytes);
+
 /// Some rows of a result.
 struct RowsTimesPanels {
   const float *const *rows; // [tap][row]

@@ -214,7 +214,7 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   int64_t mostRows = kMostRows;
   if (isCopied)
     mostRows = std::clamp<int64_t>(kMostCopied / std::max<int64_t>(1, one.depth), 16, kMostRows);
-  UnitWork work{one.rows, mostRows, one.cut, count, bytesOfPanels(one), threads, nanoseconds};
+  UnitWork work{one.rows, mostRows, one.cut, count, bytesOfPanels(one), threads, nanoseconds, rowStepOf(kernels, one.hasPairs, one.bytes)};
   UnitGrid grid = planUnits(work);
   if (one.isImage)
     keepLines(grid, work);
@@ -231,7 +231,7 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
                                  ? panels * partAfter / grid.panelParts
                                  : -1;
         multiplyUnit(kernels, products[unit / grid.count()], isCopied,
-                     one.rows * rowPart / grid.rowParts, one.rows * (rowPart + 1) / grid.rowParts,
+                     grid.rowOf(rowPart, one.rows), grid.rowOf(rowPart + 1, one.rows),
                      panels * panelPart / grid.panelParts,
                      panels * (panelPart + 1) / grid.panelParts, panelAfter);
       });

@@ -31,12 +31,12 @@ double costOf(const UnitWork &work, const UnitGrid &grid) {
 
 UnitGrid planUnits(const UnitWork &work) {
   const int64_t fewest = parts(work.rows, work.mostRows), most = std::max(fewest, work.rows / kFewestRows);
-  UnitGrid best{fewest, 1};
+  UnitGrid best{fewest, 1, false, work.rowStep};
   if (work.threads == 1 || work.rows == 0 || work.cut.count == 0 || work.count == 0)
     return best;
   double least = std::numeric_limits<double>::infinity();
   auto consider = [&](int64_t rowParts, int64_t wanted) {
-    UnitGrid grid{rowParts, std::clamp<int64_t>(parts(wanted, rowParts * work.count), 1, work.cut.count)};
+    UnitGrid grid{rowParts, std::clamp<int64_t>(parts(wanted, rowParts * work.count), 1, work.cut.count), false, work.rowStep};
     if (double cost = costOf(work, grid); cost < least) {
       best = grid;
       least = cost;

@@ -16,6 +16,7 @@ struct UnitWork {
   int64_t bytes;      ///< Of all panels of one.
   int threads;        ///< That will be there.
   double nanoseconds; ///< Of all together on one core, cautiously.
+  int64_t rowStep = 1; ///< Rows that are computed at once: units begin at multiples of it.
 };
 
 /// Into how many parts rows and panels are cut; a part of each is a unit. It may depend on the number
@@ -25,10 +26,15 @@ struct UnitGrid {
   /// Parts of rows follow each other, each with all of its panels; else parts of panels, each with all of its rows, which leaves a
   /// thread with as little of B as can be.
   bool rowsFirst = false;
+  int64_t rowStep = 1;
 
   int64_t count() const { return rowParts * panelParts; }
   int64_t rowPartOf(int64_t part) const { return rowsFirst ? part / panelParts : part % rowParts; }
   int64_t panelPartOf(int64_t part) const { return rowsFirst ? part % panelParts : part / rowParts; }
+  /// Where a part of so many rows begins; behind the last one, where they end.
+  int64_t rowOf(int64_t rowPart, int64_t rows) const {
+    return rowPart == rowParts ? rows : rows * rowPart / rowParts / rowStep * rowStep;
+  }
 };
 
 /// As few units as leave all threads busy until the end: each one reads rows, panels or both anew.

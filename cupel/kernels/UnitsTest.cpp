@@ -78,5 +78,24 @@ TEST(UnitsTest, BatchesAreNotCutWhereTheyComeOutEven) {
   EXPECT_GT(planUnits(workOf(128, 512, 512, 2, 3)).count(), 1);
 }
 
+/// Matrix registers hold so many rows: only the last unit has fewer of them, or more.
+TEST(UnitsTest, UnitsBeginWhereRowsThatAreComputedAtOnceDo) {
+  for (int threads : {1, 2, 3})
+    for (int64_t rows : {1, 49, 196, 784, 3136}) {
+      UnitWork work = workOf(rows, 64, 256, threads);
+      work.rowStep = 32;
+      UnitGrid grid = planUnits(work);
+      keepLines(grid, work, kMega);
+      EXPECT_EQ(grid.rowOf(0, rows), 0);
+      EXPECT_EQ(grid.rowOf(grid.rowParts, rows), rows);
+      for (int64_t part = 0; part < grid.rowParts; ++part) {
+        EXPECT_EQ(grid.rowOf(part, rows) % 32, 0);
+        int64_t count = grid.rowOf(part + 1, rows) - grid.rowOf(part, rows);
+        EXPECT_GE(count, 0);
+        EXPECT_LT(count, work.mostRows + 32);
+      }
+    }
+}
+
 } // namespace
 } // namespace cupel::kernels

@@ -65,17 +65,36 @@ Operation &dev::workOf(LaunchOp launch) {
   return body.without_terminator().empty() ? body.back() : *std::prev(body.end(), 2);
 }
 
+/// Whether what is read there is one operand, once, and nothing else is read from that memory.
+static bool isOnlyOperandOf(LaunchOp launch, unsigned read) {
+  Value source = rootOf(launch.getReads()[read]);
+  return launch.getBody().getArgument(read).hasOneUse() &&
+         llvm::count_if(launch.getReads(),
+                        [&](Value buffer) { return rootOf(buffer) == source; }) == 1;
+}
+
+/// Whether a convolution's epilogue reads there, for each element of a result in bf16, the element at the same place: its sums
+/// are elsewhere until they are rounded.
+static bool isAddedInStep(tir::ConvolutionOp op, LaunchOp launch, unsigned read) {
+  auto result = cast<RankedTensorType>(op.getResult().getType());
+  auto extra = cast<RankedTensorType>(cast<BufferType>(launch.getReads()[read].getType()).getTensor());
+  if (!result.getElementType().isBF16() || extra.getElementType() != result.getElementType())
+    return false;
+  int64_t columns = result.getShape().back();
+  constexpr unsigned kFirstExtra = 2; // The image has no view.
+  for (unsigned i = kFirstExtra; i < op->getNumOperands(); ++i)
+    if (op->getOperand(i) == launch.getBody().getArgument(read))
+      return cast<tir::ViewAttr>(op.getViews()[i - 1]).isIdentity({result.getNumElements() / std::max<int64_t>(columns, 1), columns});
+  return false;
+}
+
 bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
   Value source = rootOf(launch.getReads()[read]);
   if (bytesOf(launch.getReads()[read]) != bytesOf(launch.getWrites()[written]))
     return false;
   Operation &op = workOf(launch);
-  // Only this operand, and only once, may be what is read there.
   auto isOnlyOperand = [&](unsigned operand) {
-    Value argument = launch.getBody().getArgument(read);
-    return op.getOperand(operand) == argument && argument.hasOneUse() &&
-           llvm::count_if(launch.getReads(),
-                          [&](Value buffer) { return rootOf(buffer) == source; }) == 1;
+    return op.getOperand(operand) == launch.getBody().getArgument(read) && isOnlyOperandOf(launch, read);
   };
   // Kernels that cannot do it in place compute aside and copy.
   if (isa<stablehlo::DynamicUpdateSliceOp>(op) ||
@@ -85,6 +104,8 @@ bool dev::mayWriteOver(LaunchOp launch, unsigned read, unsigned written) {
     return isOnlyOperand(written);
   if (op.hasTrait<OpTrait::IsTerminator>())
     return true; // A copy.
+  if (auto convolution = dyn_cast<tir::ConvolutionOp>(op))
+    return isAddedInStep(convolution, launch, read) && isOnlyOperandOf(launch, read);
   auto map = dyn_cast<tir::MapOp>(op);
   if (!map)
     return false;

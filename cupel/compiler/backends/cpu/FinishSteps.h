@@ -24,6 +24,8 @@ public:
   /// The value in the body that the last of them makes.
   mlir::Value result() const { return made; }
   bool uses(int input) const;
+  /// Whether it adds the elements of this input, each to the one at its place.
+  bool addsRowsOf(int input) const { return rows == input; }
 
   /// Into an epilogue of one call, which holds as long as `finish` and the frame do.
   void fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std::span<const std::byte *const> reads,

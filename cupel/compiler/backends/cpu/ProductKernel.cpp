@@ -8,6 +8,7 @@
 #include "cupel/kernels/Correlation.h"
 #include "cupel/kernels/Pooling.h"
 
+#include <cstring>
 #include <limits>
 
 namespace cupel::compiler {
@@ -178,7 +179,7 @@ public:
   ConvolutionKernel(tir::ConvolutionOp op, EpilogueCode epilogue)
       : image(argumentOf(op.getImage())), isNarrow(!isF32(op.getImage())),
         filters(cast<RankedTensorType>(op.getResult().getType()).getShape().back()),
-        epilogue(std::move(epilogue)) {}
+        resultBytes(*dev::byteSizeOf(op.getResult().getType())), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, tir::ConvolutionOp op, const kernels::ConvolutionShape &shape) {
     auto view = cast<tir::ViewAttr>(op.getViews()[0]);
@@ -230,12 +231,20 @@ public:
     if (!found)
       return found.error();
     const kernels::PackedConvolution &packed = *found;
-    epilogue.with(reads, writes[0], [&](float *sums, const kernels::Epilogue &end) {
+    std::byte *result = writes[0];
+    kernels::ScratchFrame frame;
+    const bool isAside = epilogue.writesOverWhatItReads(reads, result) &&
+                         !(kernels::endsEachSumOnce(packed) && epilogue.mayWriteOverWhatItAdds(reads, result));
+    if (isAside)
+      result = frame.take<std::byte>(resultBytes);
+    epilogue.with(reads, result, [&](float *sums, const kernels::Epilogue &end) {
       if (isNarrow)
         kernels::convolve(packed, halvesOf(reads[image]), sums, filters, end, kernelPool());
       else
         kernels::convolve(packed, floatsOf(reads[image]), sums, filters, end, kernelPool());
     });
+    if (isAside)
+      std::memcpy(writes[0], result, static_cast<size_t>(resultBytes));
     return {};
   }
 
@@ -244,7 +253,7 @@ public:
 private:
   unsigned image;
   bool isNarrow; // It is in bf16.
-  int64_t filters;
+  int64_t filters, resultBytes;
   EpilogueCode epilogue;
   Weights<kernels::PackedConvolution> weights;
 };

@@ -83,6 +83,25 @@ public:
   /// Whether it writes what it makes to a result of its own, and leaves the block as it is.
   bool writesResult() const { return isElsewhere; }
 
+  /// Whether the result lies where a buffer does that it reads.
+  bool writesOverWhatItReads(std::span<const std::byte *const> reads, const std::byte *result) const {
+    for (unsigned read = 0; read < reads.size(); ++read)
+      if (reads[read] == result && uses(read))
+        return true;
+    return false;
+  }
+
+  /// Whether a result in bf16 may lie where a buffer does that is added to it: each element is read before it is written, by
+  /// kernels that do so once.
+  bool mayWriteOverWhatItAdds(std::span<const std::byte *const> reads, const std::byte *result) const {
+    if (narrowStride == 0 || !steps)
+      return false;
+    for (unsigned read = 0; read < reads.size(); ++read)
+      if (reads[read] == result && !steps->addsRowsOf(int(read)))
+        return false;
+    return true;
+  }
+
   /// Calls `work` with where the sums go (null: the epilogue takes them from the kernel to a result of another type) and with
   /// the epilogue of one call.
   template <typename F> void with(std::span<const std::byte *const> reads, std::byte *result, F &&work) const {
