@@ -55,6 +55,27 @@ bool isReadByProductsOnly(Value value) {
   });
 }
 
+/// Of an operation of two operands the one that is no constant and nothing broadcast, such as a number for each channel; null where both
+/// or none of them are.
+Value otherThanNumbers(Operation *op) {
+  auto areNumbers = [](Value operand) { return isa_and_nonnull<stablehlo::BroadcastInDimOp, stablehlo::ConstantOp>(operand.getDefiningOp()); };
+  bool first = areNumbers(op->getOperand(0)), second = areNumbers(op->getOperand(1));
+  return first == second ? Value() : op->getOperand(first ? 1 : 0);
+}
+
+/// The narrowed product that the value is made of by steps with such numbers alone, or null.
+Operation *productOf(Value value) {
+  constexpr int kMostSteps = 16;
+  Operation *maker = value.getDefiningOp();
+  for (int step = 0; step < kMostSteps && maker && !maker->hasAttr(kNarrowedAttr); ++step) {
+    if (!isa<stablehlo::AddOp, stablehlo::SubtractOp, stablehlo::MultiplyOp, stablehlo::DivideOp>(maker))
+      return nullptr;
+    Value other = otherThanNumbers(maker);
+    maker = other ? other.getDefiningOp() : nullptr;
+  }
+  return maker && maker->hasAttr(kNarrowedAttr) ? maker : nullptr;
+}
+
 class ProductNarrower {
 public:
   ProductNarrower(MLIRContext *context, bool kept) : builder(context), kept(kept) {}
@@ -162,6 +183,23 @@ private:
     origin.replaceUsesWithIf(wide, [&](OpOperand &use) {
       return use.getOwner() != rounding.getDefiningOp() && !use.getOwner()->hasTrait<OpTrait::IsTerminator>();
     });
+    keepLastAddend(maker);
+  }
+
+  /// What is kept adds what two products made (in a residual network, where sizes change): one of them waits in memory for the
+  /// other, which ends with the sum, and does so in bf16. It is the last one, since the first one is fused with the sum.
+  void keepLastAddend(Operation *maker) {
+    if (isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(maker))
+      if (Value other = otherThanNumbers(maker))
+        maker = other.getDefiningOp();
+    if (!isa_and_nonnull<stablehlo::AddOp>(maker))
+      return;
+    Operation *one = productOf(maker->getOperand(0)), *other = productOf(maker->getOperand(1));
+    if (!one || !other || one == other || one->getBlock() != other->getBlock())
+      return;
+    unsigned last = one->isBeforeInBlock(other) ? 1 : 0;
+    Value narrowed = converted(maker->getOperand(last), builder.getBF16Type());
+    maker->setOperand(last, converted(narrowed, builder.getF32Type()));
   }
 
   OpBuilder builder;

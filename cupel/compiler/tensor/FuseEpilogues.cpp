@@ -94,6 +94,13 @@ bool isEpilogueOfAnother(Operation *maker, Operation *op, int64_t count) {
   return false;
 }
 
+/// Numbers that were rounded, as f32: who reads them can widen them, and half as many bytes lie in memory.
+bool isWidening(Operation *op) {
+  auto conversion = dyn_cast<stablehlo::ConvertOp>(op);
+  auto elementOf = [](Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); };
+  return conversion && elementOf(conversion.getResult()).isF32() && elementOf(conversion.getOperand()).isBF16();
+}
+
 void fuse(Operation *op, Taken &taken) {
   Value made = op->getResult(0);
   auto type = cast<RankedTensorType>(made.getType());
@@ -104,7 +111,7 @@ void fuse(Operation *op, Taken &taken) {
   auto fits = [&](Operation *other) {
     return isFusible(other) && countOf(other->getResult(0)) == count;
   };
-  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other) && !isOfOtherSums(other, op, count) && !isEpilogueOfAnother(other, op, count); });
+  group.grow(fits, [&](Operation *other) { return fits(other) && !isOperandOf(op, other) && !isOfOtherSums(other, op, count) && (isWidening(other) || !isEpilogueOfAnother(other, op, count)); });
   do {
     Value result = group.cutToOneResult();
     if (!result || result == made)

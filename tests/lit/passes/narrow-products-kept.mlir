@@ -34,3 +34,23 @@ func.func @moved(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %m = stablehlo.multiply %a, %a : tensor<8x8xf32>
   return %m : tensor<8x8xf32>
 }
+
+// Of two products whose sum is kept the last one is, too: the first one ends with the sum.
+// CHECK-LABEL: func.func @shortcut
+func.func @shortcut(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>) -> tensor<8x8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+  %c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>
+  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: %[[P:.*]] = stablehlo.multiply %{{.*}} : tensor<8x8xf32>
+  %pb = stablehlo.multiply %p, %c : tensor<8x8xf32>
+  %q = stablehlo.dot_general %w, %x, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  // CHECK: %[[Q:.*]] = stablehlo.subtract %{{.*}} : tensor<8x8xf32>
+  // CHECK: %[[N:.*]] = stablehlo.convert %[[Q]] : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  // CHECK: %[[R:.*]] = stablehlo.convert %[[N]] : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+  %qb = stablehlo.subtract %q, %c : tensor<8x8xf32>
+  // CHECK: stablehlo.add %[[P]], %[[R]]
+  %s = stablehlo.add %pb, %qb : tensor<8x8xf32>
+  %m = stablehlo.maximum %s, %zero : tensor<8x8xf32>
+  %l = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %l : tensor<8x8xf32>
+}

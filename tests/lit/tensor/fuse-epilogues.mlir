@@ -89,3 +89,23 @@ func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %v: tensor<6x8xf32>, %
   %7 = stablehlo.tanh %6 : tensor<4x8xf32>
   return %7 : tensor<4x8xf32>
 }
+
+// -----
+
+// The same where it is rounded on its way: bf16 lies in memory, and is widened where it is added.
+// CHECK: %[[A:.*]] = tir.product(%arg0, %arg2) {{.*}} -> tensor<4x8xbf16>
+// CHECK: stablehlo.convert {{.*}} -> tensor<bf16>
+// CHECK-NEXT: tir.yield
+// CHECK: tir.product(%arg0, %arg1) with(%[[A]])
+// CHECK: stablehlo.convert {{.*}} : (tensor<bf16>) -> tensor<f32>
+// CHECK: stablehlo.add
+// CHECK: tir.yield
+// CHECK-NOT: tir.map
+func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+  %2 = stablehlo.convert %1 : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+  %3 = stablehlo.convert %2 : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+  %4 = stablehlo.add %0, %3 : tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}
