@@ -212,7 +212,35 @@ def test_lengths_of_sequences_are_torchs_word_and_what_stands_in_them_the_progra
     result = trace(Packed().eval(), words, lengths)
     assert result.outside["_pack_padded_sequence"] == 1
     run(result)
-    golden = golden_inference(None, Packed().eval(), (words, lengths), {}, 0)
+
+
+def test_lengths_that_come_back_are_those_that_went_in() -> None:
+    """torch's kernel writes them to memory that a call for an empty tensor gave: the program said 0."""
+
+    class Unpacks(Packed):
+        def forward(self, words: torch.Tensor, lengths: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            packed = nn.utils.rnn.pack_padded_sequence(self.words(words), lengths, batch_first=True, enforce_sorted=False)
+            return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)
+
+    torch.manual_seed(3)
+    result = trace(Unpacks().eval(), torch.randint(0, 9, (3, 5)), torch.tensor([2, 5, 3]))
+    assert run(result)[1].tolist() == [2, 5, 3]
+
+
+def test_nested_tensors_stay_with_torch_in_training() -> None:
+    class Ragged(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            rows = torch.nested.nested_tensor([x[0], x[1, :2]])
+            return torch.tanh(self.layer(x) + torch.nested.to_padded_tensor(rows, 0.0, x.shape))
+
+    torch.manual_seed(3)
+    made = golden_training(Loader(), Ragged().train(), (torch.randn(2, 3, 4),), {}, 0).capture()
+    assert made.method == "trace"
+    run(made)
 
 
 def test_experts_that_tokens_are_sent_to_are_no_static_graph() -> None:

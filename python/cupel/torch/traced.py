@@ -85,7 +85,7 @@ class _Trace(Program):
 
     def _known(self, tensor: torch.Tensor) -> str | None:
         name = self._names.get(id(tensor))
-        return self._places.get(_place(tensor)) if name is None and self._keeps and tensor.layout == torch.strided else name
+        return self._places.get(_place(tensor)) if name is None and self._keeps and can_be_held(tensor) else name
 
     def name_of(self, tensor: torch.Tensor) -> str:
         return self._known(tensor) or super().name_of(tensor)
@@ -119,7 +119,10 @@ class _Trace(Program):
             return self._packed(*args)
         if func in _OF_PACKED or func in _OF_PLACES:
             with self:
-                return func.decompose(*args, **kwargs)
+                result = func.decompose(*args, **kwargs)
+            if func is _aten._pad_packed_sequence.default:
+                self._take(result[1])  # Lengths, which its kernel writes to memory that no call sees it write to.
+            return result
         if func.namespace == "torchvision" and (taken_apart := vision_decompositions().get(func)) is not None:
             with self:
                 if (result := taken_apart(*args, **kwargs)) is not NotImplemented:
