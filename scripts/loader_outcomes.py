@@ -5,7 +5,8 @@ usage: scripts/loader_outcomes.py REPORT.json... --zoo NAME [--add] --out docs/r
 
 Of a test that several reports hold the last one counts that got it to an end. The page has counts by outcome and reason, how models were
 captured, and each test with its smallest correlation; nothing of the loaders themselves. Of a framework and mode (PyTorch's inference, JAX's training) that no report
-holds a test of, the page keeps the section that it has; with --add it keeps the rows of single tests that no report got to an end, too.
+holds a test of, the page keeps the section that it has; with --add it keeps what stands above the sections (of it the paragraphs on the runs, unless --note has others),
+and the rows of single tests that no report got to an end.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def reason_of(test: Test) -> str:
 
 def smallest_pcc(test: Test) -> float | None:
     found = [one["pcc"] for one in test.get("comparisons", []) if isinstance(one.get("pcc"), (int, float))]
-    return min(found, default=None)
+    return round(min(found), 6) if found else None  # As the page has it, whose rows are sorted again.
 
 
 def share(part: int, whole: int) -> str:
@@ -68,7 +69,7 @@ def section(title: str, tests: list[Test]) -> list[str]:
              f"Captured and lowered: {share(len(captured), len(tests))}. Judged, result by result: {share(len(judged), len(tests))}. "
              f"Passed: {share(len(passed), len(tests))}.", ""]
     outcomes = Counter((test["outcome"], reason_of(test)) for test in tests)
-    lines += table(["outcome", "reason", "tests"], ((outcome, f"`{reason}`" if reason else "", count) for (outcome, reason), count in outcomes.most_common()))
+    lines += table(["outcome", "reason", "tests"], ((outcome, f"`{reason}`" if reason else "", count) for (outcome, reason), count in sorted(outcomes.items(), key=lambda row: (-row[1], row[0]))))
     ways = Counter(test["notes"]["captured by"] for test in captured)
     if ways:
         lines += table(["captured by", "tests"], ways.most_common())
@@ -105,11 +106,21 @@ def with_rows_of(page: str, tests: list[Test]) -> list[Test]:
         test for name, test in before.items() if all(other["id"] != name or other["outcome"] in NO_END for other in tests)]
 
 
-def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = "") -> str:
-    lines = ["# Outcomes of loaders", "",
+_LAST_OF_HEAD = "Failures come first, then what is nearest to its limit."
+
+
+def kept_head(page: str, note: str) -> list[str]:
+    """What stands above the sections of a page that was made before; nothing where there is none."""
+    head, found, _ = page.partition("\n## ")
+    fixed, last, notes = head.partition(_LAST_OF_HEAD)
+    return [fixed + last, "", *([kept, ""] if (kept := note or notes.strip("\n")) else [])] if found and last else []
+
+
+def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = "", keeps_head: bool = False) -> str:
+    lines = (kept_head(before, note) if keeps_head else []) or ["# Outcomes of loaders", "",
              f"What becomes of loaders of {zoo}, in their default variants, on our own device, against torch {', '.join(sorted(torch))} (JAX, ONNX Runtime where it is installed) on the CPU in the same dtype. Made by",
              "`scripts/loader_outcomes.py` from reports of `cupel run --zoo ZOO --device cupel --json REPORT`: run them again instead of changing this page.",
-             "Failures come first, then what is nearest to its limit.", "", *([note, ""] if note else [])]
+             _LAST_OF_HEAD, "", *([note, ""] if note else [])]
     for title in SECTIONS:
         chosen = [test for test in tests if section_of(test) == title]
         lines += section(title, chosen) if chosen else kept_section(before, title)
@@ -119,9 +130,9 @@ def page(tests: list[Test], torch: set[str], zoo: str, note: str, before: str = 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", nargs="+", type=Path, metavar="REPORT")
-    parser.add_argument("--zoo", required=True, help="how the page calls the zoo")
+    parser.add_argument("--zoo", required=True, help="how the page calls the zoo (with --add, the page says it already)")
     parser.add_argument("--note", default="", help="a paragraph on how the runs differ, or what was left out")
-    parser.add_argument("--add", action="store_true", help="keep the rows of tests that no report got to an end")
+    parser.add_argument("--add", action="store_true", help="keep what the page says of the runs, and the rows of tests that no report got to an end")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     tests, torch = read(options.reports)
@@ -129,7 +140,7 @@ def main() -> int:
         print("the reports hold no test", file=sys.stderr)
         return 1
     before = options.out.read_text() if options.out.exists() else ""
-    options.out.write_text(page(with_rows_of(before, tests) if options.add else tests, torch, options.zoo, options.note, before))
+    options.out.write_text(page(with_rows_of(before, tests) if options.add else tests, torch, options.zoo, options.note, before, options.add))
     return 0
 
 
