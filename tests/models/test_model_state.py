@@ -186,6 +186,25 @@ def test_layers_without_sizes_get_them_in_the_first_run() -> None:
     run(golden_inference(None, nn.Sequential(nn.LazyLinear(5), nn.ReLU()).eval(), (torch.randn(3, 4),), {}, 0).capture())
 
 
+class HalfUsed(nn.Module):
+    """Lazy layers, one of which no run goes through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.norm, self.unused = nn.LazyLinear(5), nn.LazyBatchNorm1d(), nn.LazyBatchNorm1d()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(self.layer(x))
+
+
+def test_a_lazy_layer_that_no_run_goes_through_is_left_out() -> None:
+    torch.manual_seed(0)
+    run(golden_inference(None, HalfUsed().eval(), (torch.randn(3, 4),), {}, 0).capture())
+    golden = golden_training(Loader(), HalfUsed().train(), (torch.randn(3, 4),), {}, 0)
+    assert len(golden.expected) == 5, "the gradients of the layer and the norm, and the output"
+    run(golden.capture())
+
+
 def test_models_of_torchscript_have_state_too() -> None:
     model = torch.jit.script(Buffer())
     golden = golden_inference(None, model.eval(), (torch.randn(3, 4),), {}, 0)

@@ -103,11 +103,26 @@ def _settle_state(before: ModelState, model: torch.nn.Module, flat: Flat, again:
     return {"state": "the model gives another result when it is called again; every run begins with the state it was loaded with"} if is_first else {}
 
 
+def _give_sizes(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> None:
+    """Lazy layers get their sizes in a run of their own, before anything is kept of the model. One that no run goes through has no values, and no graph a place for it: it goes."""
+    stores = [store for module in model.modules() for store in (module._parameters, module._buffers)]
+    if not any(torch.nn.parameter.is_lazy(tensor) for store in stores for tensor in store.values()):
+        return
+    seed_all(seed)
+    own_args, own_kwargs = _cloned((args, kwargs))
+    with torch.no_grad(), sound_kernels():
+        model(*own_args, **own_kwargs)
+    for store in stores:
+        store.update((name, None) for name, tensor in store.items() if torch.nn.parameter.is_lazy(tensor))
+
+
 @seeds_drawn_alike()
 def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int, padding: Padding | None = None) -> Golden:
     def judged(result: Any) -> list[torch.Tensor]:
         """What is compared: every tensor of the result, without positions that are padding."""
         return [padding.left_out(tensor) if padding else tensor for _, tensor in results_of(realized(result))]
+
+    _give_sizes(model, args, kwargs, seed)
 
     def call() -> Any:
         own_args, own_kwargs = _cloned((args, kwargs))
@@ -151,6 +166,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
     Positions that are padding are left out of the comparison of the output; gradients come from all of them.
     """
     output_of = TrainingOutput(loader)
+    _give_sizes(model, args, kwargs, seed)
     parameters = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     buffers = {name: buffer.detach().clone() for name, buffer in model.named_buffers()}  # Running statistics move; both sides start alike.
 
