@@ -2,6 +2,7 @@
 
 #include "cupel/compare/Alternatives.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <utility>
@@ -27,6 +28,31 @@ constexpr int64_t kFarther = 1024;
 /// Where evaluations of the reference are beyond each other's limits, a result may be off by so many
 /// times as much: of eight that differ by orders of magnitude none is the farthest there is.
 constexpr double kFartherThanThey = 16;
+
+/// Evaluations are scattered over orders where the farthest two are so many times as far from each other
+/// as the nearest, but for the nearest few (an evaluation may meet another one by chance), and the pair in
+/// the middle lies between: of eight that a decision divides into two, most pairs are near or most are
+/// far. Where two independent numbers and more make the noise, hardly any eight draws are (0.04 %).
+constexpr double kScattered = 16, kFromTheMiddle = 3, kToTheMiddle = 2;
+constexpr size_t kNearestByChance = 3;
+/// There a result is a draw that says nothing, and these orders beyond them not even that.
+constexpr double kNoDraw = 256;
+
+/// The root mean square of the difference between two tensors; NaN where it is no number.
+double distance(const Tensor &a, const Tensor &b, const Options &options) {
+  for (auto [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    Result<Statistics> found =
+        compare::compare(*from, *to, Tolerance{.atol = 0.0},
+                         {.worst = 0, .firstMismatches = 0, .threads = options.threads});
+    if (!found || !found->sameShape())
+      return NAN;
+    if (found->rmsExpected > 0)
+      return found->relativeL2 * found->rmsExpected;
+    if (found->relativeL2 == 0)
+      return 0;
+  }
+  return NAN;
+}
 
 bool isExact(const Tensor &tensor) {
   return !tensor::isFloat(tensor.dtype()) && !tensor::isComplex(tensor.dtype());
@@ -239,8 +265,10 @@ private:
       beyond = std::max(beyond, found->beyond);
     }
     if (keepLimits || verdict.worst > kFartherThanThey * worst ||
-        verdict.whole > kFartherThanThey * whole || verdict.beyond > kFartherThanThey * beyond)
+        verdict.whole > kFartherThanThey * whole || verdict.beyond > kFartherThanThey * beyond) {
+      lookForOrders(*share);
       return {};
+    }
     verdict.passed = true;
     verdict.noise = std::max(*share, verdict.noise); // It tells nothing, and pieces are asked.
     verdict.sentence = fmt::format(
@@ -250,6 +278,33 @@ private:
         worst, whole, verdict.worst, verdict.whole, kFartherThanThey, 100 * verdict.noise,
         noise.precision.text());
     return {};
+  }
+
+  /// Evaluations that are scattered over orders say nothing of where the next one is: whoever has the
+  /// program may judge what computes this output by itself, and leave the result out. What is expected must
+  /// be such a draw too, so that it is the device alone that is left to be judged.
+  void lookForOrders(double share) {
+    std::vector<double> apart;
+    for (size_t i = 0; i < noise.samples.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        apart.push_back(distance(noise.samples[i], noise.samples[j], options));
+    if (!std::ranges::all_of(apart, [](double one) { return std::isfinite(one); }))
+      return;
+    std::ranges::sort(apart);
+    const double farthest = apart.back(), nearest = apart[kNearestByChance],
+                 middle = apart[apart.size() / 2 - 1];
+    const Tensor &center = noise.center ? *noise.center : expected;
+    if (nearest == 0 || farthest <= kScattered * nearest || farthest <= kFromTheMiddle * middle ||
+        middle <= kToTheMiddle * nearest ||
+        !(distance(expected, center, options) <= kFartherThanThey * farthest) ||
+        !(distance(actual, center, options) <= kNoDraw * farthest))
+      return;
+    verdict.isScattered = true;
+    verdict.noise = std::max(share, verdict.noise);
+    verdict.sentence += fmt::format(
+        "; evaluations are scattered over orders: the farthest two are {:.3g}x as far from each other "
+        "as the nearest, and the result says nothing of what computed it",
+        farthest / nearest);
   }
 
   /// Others than the reference said what is expected: a result that is the reference's is judged by

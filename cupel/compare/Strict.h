@@ -40,6 +40,9 @@ struct StrictVerdict : NoiseVerdict {
   bool isMeasured = false; ///< Noise was asked for.
   /// The result is what the reference computes, and wrong by what others said is expected.
   bool isExpectedOff = false;
+  /// It did not pass, and evaluations are scattered over orders, so that this says nothing: a result that
+  /// another draw would have given. Who cannot judge what computes it by itself calls it wrong.
+  bool isScattered = false;
 };
 
 Result<StrictVerdict> checkStrictly(const tensor::Tensor &actual, const tensor::Tensor &expected,

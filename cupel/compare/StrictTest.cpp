@@ -162,6 +162,59 @@ TEST(StrictTest, WhereEvaluationsAreBeyondEachOthersLimitsAResultMayBeAsFarOff) 
   EXPECT_FALSE(told.judge(large(20, 3), large(21, 400)).passed);
 }
 
+/// As gradients of a model whose one channel divides by what rounding leaves: all of an evaluation has
+/// the size that this channel has, in directions of their own.
+class OrdersTest : public testing::Test {
+protected:
+  static Tensor drawn(unsigned seed, double size, int count = 4096, double around = 0) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> numbers;
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float &value : values)
+      value = float(around) + float(size) * numbers(random);
+    return floats(values);
+  }
+  static Known known(std::initializer_list<double> sizes, double around = 0) {
+    Known known{.center = drawn(1, 1, 4096, around)};
+    unsigned seed = 2;
+    for (double size : sizes)
+      (known.few.size() < 2 ? known.few : known.more).push_back(drawn(seed++, size, 4096, around));
+    return known;
+  }
+  /// The sizes that gradients of a speech model had, whose evaluations kept each other's limits in part.
+  static constexpr std::initializer_list<double> kSizes = {0.73, 4.9, 0.12, 0.033,
+                                                           0.011, 7.1, 0.026, 0.83};
+};
+
+TEST_F(OrdersTest, WhereEvaluationsAreScatteredOverOrdersAResultIsADrawThatTellsNothing) {
+  StrictVerdict verdict = known(kSizes).judge(drawn(20, 400), drawn(21, 4));
+  EXPECT_FALSE(verdict.passed) << "pieces have to say that it is right";
+  EXPECT_TRUE(verdict.isScattered) << verdict.sentence;
+  EXPECT_GE(verdict.noise, kDecided) << "whoever judges by pieces goes by it";
+  EXPECT_THAT(verdict.sentence, HasSubstr("evaluations are scattered over orders"));
+}
+
+TEST_F(OrdersTest, OrdersBeyondAllOfThemOrWithoutANumberItIsNoDraw) {
+  EXPECT_FALSE(known(kSizes).judge(drawn(20, 1e5), drawn(21, 4)).isScattered);
+  Tensor numberless = floats(std::vector<float>(4096, std::nanf("")));
+  EXPECT_FALSE(known(kSizes).judge(numberless, drawn(21, 4)).isScattered);
+}
+
+TEST_F(OrdersTest, WhatIsExpectedHasToBeSuchADrawToo) {
+  // Else it is another program that was made of the model, and no piece of it is wrong.
+  EXPECT_FALSE(known(kSizes).judge(drawn(20, 400), drawn(21, 1000)).isScattered);
+}
+
+TEST_F(OrdersTest, EvaluationsOfOneSizeSayWhereTheNextOneIs) {
+  EXPECT_FALSE(known({1, 1, 1, 1, 1, 1, 1, 1}).judge(drawn(20, 400), drawn(21, 1)).isScattered);
+  EXPECT_FALSE(known({1, 2, 0.5, 1.5, 0.7, 1, 3, 2}).judge(drawn(20, 400), drawn(21, 1)).isScattered);
+  // Where one of them went another way, or half of them did: a decision has ends.
+  EXPECT_FALSE(known({0.01, 0.01, 0.01, 0.01, 9, 0.01, 0.01, 0.01}).judge(drawn(20, 400), drawn(21, 1)).isScattered);
+  EXPECT_FALSE(known({0.01, 9, 0.01, 9, 9, 0.01, 9, 0.01}).judge(drawn(20, 400), drawn(21, 1)).isScattered);
+  // And where the output is far larger than its noise it says something, however that is spread.
+  EXPECT_FALSE(known(kSizes, 1000).judge(drawn(20, 400, 4096, 1000), drawn(21, 4, 4096, 1000)).isScattered);
+}
+
 TEST(StrictTest, NobodyLooksLongerThanHeMust) {
   Known known{offBy({1e-4, -2e-4}), offBy({1e-4}), offBy({4e-4})};
   EXPECT_TRUE(known.judge(floats({1}), floats({1})).passed);

@@ -52,6 +52,8 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
     record.strictSentence += "; the reference is off as far: the expected values, or the program "
                              "made of the model";
   }
+  if (verdict->isScattered && noise.isByReference())
+    noise.tellScattered(record.output);
   if (verdict->isMeasured && !noise.note().empty())
     record.strictSentence += "; " + noise.note();
   if (verdict->isMeasured) {

@@ -69,6 +69,9 @@ public:
   /// expected.
   size_t expectedOff() const { return offCount; }
   void tellExpectedOff() { ++offCount; }
+  /// Outputs that did not pass and tell nothing (compare::StrictVerdict::isScattered), by number.
+  const std::vector<uint32_t> &scattered() const { return scatteredOutputs; }
+  void tellScattered(uint32_t output) { scatteredOutputs.push_back(output); }
   void tellIllConditioned(std::string what) {
     if (unsteady.empty())
       unsteady = std::move(what);
@@ -101,6 +104,7 @@ private:
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;
   std::string remark, unsteady;
   size_t offCount = 0;
+  std::vector<uint32_t> scatteredOutputs;
   double plainTook = 0, movedTook = 0;
 };
 

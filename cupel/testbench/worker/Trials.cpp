@@ -203,13 +203,15 @@ void Trials::run(const Request &request, Progress &progress, Prepared &prepared,
   if (std::optional<int64_t> arena = (*device)->arenaBytes())
     held.device = std::max(held.device.value_or(0), uint64_t(*arena) + bytesOf(*outputs));
   judge(request, progress, **device, prepared, *outputs, record);
+  const bool isByPieces = isWrongByScattered(record) &&
+                          judgeScattered(request, progress, **device, prepared, record);
   if (record.outcome == Outcome::Failed && record.errorClass == "wrong_result" &&
       !(*device)->isReference() && request.repeat.value_or(2) > 1 && seconds < kCheapSeconds)
     tellNowAndThen(request, progress, **device, prepared, *run, *outputs, record);
   if (record.outcome == Outcome::Passed && prepared.otherInputs)
     tryTelling(request, progress, **device, prepared, *run, *outputs, record);
   bool isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
-  if (isRight && !(*device)->isReference()) {
+  if (isRight && !isByPieces && !(*device)->isReference()) {
     judgeByPieces(request, progress, **device, prepared, record);
     isRight = record.outcome == Outcome::Passed || record.outcome == Outcome::Unjudged;
   }
@@ -295,6 +297,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
     ~Keeper() { most = std::max<uint64_t>(most, taken()); }
   } keeper(held.judgement);
   record.outcome = Outcome::Passed;
+  scattered.clear();
   record.notes.merge(device.recordNotes());
   workload::Workload &workload = prepared.workload;
   if (!workload.expected.empty()) {
@@ -363,6 +366,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   }
   prepared.plainSeconds = std::max(prepared.plainSeconds, noise->plainSeconds());
   prepared.movedSeconds = noise->movedSeconds();
+  scattered = noise->scattered();
   record.notes["judged by"] = describeRules(record, *noise);
   if (wrong > 0 && wrong == wrongAsExpected)
     record.notes[kExpectedOffNote] = "in all outputs that are wrong";

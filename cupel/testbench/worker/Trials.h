@@ -73,9 +73,16 @@ private:
   /// where it does not run.
   Result<TriedPiece> tryPiece(const Request &request, Device &device, Prepared &piece);
   /// Judges a test that is right as a whole by its pieces too, where the device is narrow, the
-  /// request says so, or a part of it shows only in outputs that rounding decides.
-  void judgeByPieces(const Request &request, Progress &progress, Device &device,
+  /// request says so, or a part of it shows only in outputs that rounding decides. Whether all pieces
+  /// that this asks for were tried and are right.
+  bool judgeByPieces(const Request &request, Progress &progress, Device &device,
                      const Prepared &prepared, results::TestRecord &record);
+  /// Of a test that failed by outputs alone that tell nothing (compare::StrictVerdict::isScattered): it
+  /// passes if every piece that only shows in them is right. Whether it does.
+  bool judgeScattered(const Request &request, Progress &progress, Device &device,
+                      const Prepared &prepared, results::TestRecord &record);
+  /// Whether the last judgement called nothing wrong but outputs that tell nothing.
+  bool isWrongByScattered(const results::TestRecord &record) const;
   /// Finds the operation to blame for a test that fails, and says so in notes of the record.
   void explain(const Request &request, Progress &progress, const Prepared &prepared,
                results::TestRecord &record);
@@ -109,6 +116,7 @@ private:
     uint64_t request = 0, arguments = 0, judgement = 0;
     std::optional<uint64_t> device = {}; ///< Nothing: it does not say.
   } held;
+  std::vector<uint32_t> scattered; ///< Outputs that were wrong in the last judgement and tell nothing.
   /// What the device has compiled of the test that it runs, for whoever executes it once more.
   struct Ready {
     const Prepared *test = nullptr;

@@ -8,6 +8,7 @@
 #include "cupel/testbench/worker/Trials.h"
 #include "cupel/workload/Folder.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -66,30 +67,32 @@ static std::vector<bool> outputsThatTell(const TestRecord &record, size_t output
   return tells;
 }
 
-void Trials::judgeByPieces(const Request &request, Progress &progress, Device &device,
+bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &device,
                            const Prepared &prepared, TestRecord &record) {
   Result<compare::DevicePrecision> precision = precisionOf(request);
   if (!precision)
-    return;
+    return false;
   bool isNarrow = precision->coarsest().step > compare::DevicePrecision().coarsest().step;
   const std::vector<bool> tells = outputsThatTell(record, prepared.program().results.size());
   const bool isUntold = std::ranges::find(tells, false) != tells.end();
   uint32_t count = request.pieces.value_or(isNarrow || isUntold ? kPieces : 0);
   if (count == 0)
-    return;
+    return false;
   // On a precise device only what no other output shows.
   const bool isForUntold = !request.pieces && !isNarrow;
   Result<Pieces> pieces = Pieces::of(prepared, count, compiler::Counts::WhatIsNotMoved, tells);
   if (isForUntold && pieces && pieces->hidingLeft() == 0)
-    return;
+    return true; // Other outputs speak of all of it.
   std::string &note = record.notes["by pieces"];
   if (!pieces) {
     note = "not judged by pieces: " + pieces.message();
-    return;
+    return false;
   }
   Result<Device *> reference = this->device("reference");
-  if (!reference)
-    return fail(record, name(ErrorCode::Internal), reference.message());
+  if (!reference) {
+    fail(record, name(ErrorCode::Internal), reference.message());
+    return false;
+  }
   progress.enter(results::Stage::Compare);
   size_t right = 0, notRun = 0;
   const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
@@ -108,7 +111,7 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     if (!expected) {
       note = fmt::format("{} of {} pieces{} are right; {} cannot be evaluated: {}", right, asked,
                          whose, which, expected.message());
-      return;
+      return false;
     }
     pieces->setResults(expected->front());
     if (!isAsked)
@@ -123,7 +126,7 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     if (!tried->passed) {
       note = fmt::format("{} is wrong when it is fed right values", which);
       fail(record, "wrong_result", fmt::format("{}: {}", note, tried->sentence));
-      return;
+      return false;
     }
     ++right;
   }
@@ -133,6 +136,40 @@ void Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     note += fmt::format(", {} do not run alone", notRun);
   if (right + notRun < asked)
     note += "; no time was left for the others";
+  return right == asked;
+}
+
+bool Trials::isWrongByScattered(const TestRecord &record) const {
+  return record.outcome == Outcome::Failed && record.errorClass == "wrong_result" &&
+         !scattered.empty() &&
+         std::ranges::all_of(record.comparisons, [&](const results::ComparisonRecord &one) {
+           return one.passed || (one.rule == "strict" &&
+                                 std::ranges::find(scattered, one.output) != scattered.end());
+         });
+}
+
+bool Trials::judgeScattered(const Request &request, Progress &progress, Device &device,
+                            const Prepared &prepared, TestRecord &record) {
+  TestRecord right = record;
+  right.outcome = Outcome::Passed;
+  right.errorClass.clear();
+  right.message.clear();
+  const bool areRight = judgeByPieces(request, progress, device, prepared, right);
+  if (!areRight && right.outcome == Outcome::Passed) { // Nobody found the piece: it is as wrong as it was.
+    record.notes = std::move(right.notes);
+    return false;
+  }
+  record = std::move(right);
+  if (!areRight)
+    return false;
+  for (results::ComparisonRecord &one : record.comparisons)
+    if (!one.passed) {
+      one.passed = true;
+      one.strictPassed = true;
+      one.sentence += "; what computes it is right piece by piece";
+    }
+  record.notes.erase(kExpectedOffNote);
+  return true;
 }
 
 Explainer::Seams Trials::explainSeams(const Request &request, Progress &progress) {

@@ -156,8 +156,11 @@ static bool isTooLongToJudge(const Prepared &prepared, const TestRecord &record)
 void Trials::lookAgain(const Request &request, Progress &progress, Device &device,
                        Prepared &prepared, const RunWorkload &run, const TensorLists &first,
                        double seconds, TestRecord &record) {
-  auto verdictOf = [](const TestRecord &found) {
-    bool isRight = found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged;
+  // Where pieces alone tell, they have told it.
+  const bool isToldByPieces = !scattered.empty();
+  auto verdictOf = [&](const TestRecord &found) {
+    bool isRight = found.outcome == Outcome::Passed || found.outcome == Outcome::Unjudged ||
+                   (isToldByPieces && isWrongByScattered(found));
     LookVerdict verdict{isRight, found.errorClass, found.message};
     if (const results::ComparisonRecord *lax = found.passesOnlyAsConfigured(); isRight && lax) {
       verdict.strictly = lax->strictSentence;
