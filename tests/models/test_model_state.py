@@ -186,6 +186,24 @@ def test_layers_without_sizes_get_them_in_the_first_run() -> None:
     run(golden_inference(None, nn.Sequential(nn.LazyLinear(5), nn.ReLU()).eval(), (torch.randn(3, 4),), {}, 0).capture())
 
 
+class Draws(nn.Module):
+    """Noise of a generator of its own, and of one that it is called with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.own = nn.Linear(4, 4), torch.Generator().manual_seed(1)
+
+    def forward(self, x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+        return self.layer(x) + torch.randn(x.shape, generator=self.own) + torch.rand(x.shape, generator=generator)
+
+
+def test_generators_begin_each_run_where_they_began_the_first() -> None:
+    torch.manual_seed(0)
+    arguments = (torch.randn(3, 4), torch.Generator().manual_seed(2))
+    run(golden_inference(None, Draws().eval(), arguments, {}, 0).capture())
+    run(golden_training(Loader(), Draws().train(), arguments, {}, 0).capture())
+
+
 class HalfUsed(nn.Module):
     """Lazy layers, one of which no run goes through."""
 

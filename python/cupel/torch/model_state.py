@@ -44,6 +44,8 @@ class _Kept:
 
     @staticmethod
     def of(value: Any, depth: int = 0, seen: frozenset[int] = frozenset()) -> _Kept:
+        if isinstance(value, torch.Generator):
+            return _Kept(value, value.get_state())
         if isinstance(value, torch.Tensor):
             return _Kept(value, value.detach().clone() if _is_plain(value) and not isinstance(value, torch.nn.Parameter) else None, has_history=value.grad_fn is not None)
         if type(value) not in (list, tuple, dict, set) or depth >= _MAX_DEPTH or id(value) in seen:
@@ -55,7 +57,7 @@ class _Kept:
         if now is not self.value:
             return isinstance(now, _NUMBERS) and type(now) is type(self.value) and now == self.value
         if self.copy is not None:
-            return same_bits(self.copy, now)
+            return same_bits(self.copy, now.get_state() if isinstance(now, torch.Generator) else now)
         if not self.is_open:
             return True
         if type(now) is dict:
@@ -63,7 +65,9 @@ class _Kept:
         return len(now) == len(self.items) and (type(now) is set or all(kept.is_as_it_was(item) for kept, item in zip(self.items.values(), now)))
 
     def put_back(self) -> Any:
-        if self.copy is not None:
+        if isinstance(self.value, torch.Generator):
+            self.value.set_state(self.copy)
+        elif self.copy is not None:
             if self.value.shape != self.copy.shape or self.value.dtype != self.copy.dtype:
                 return self.copy.clone()
             if self.value.grad_fn is not None and not self.has_history:
@@ -105,9 +109,11 @@ def _weights(module: torch.nn.Module) -> dict[str, torch.Tensor | None]:
 
 
 class ModelState:
-    """The state of a model as it is now."""
+    """The state of a model as it is now, and of generators that it is called with."""
 
-    def __init__(self, model: torch.nn.Module):
+    def __init__(self, model: torch.nn.Module, generators: Sequence[torch.Generator] = ()):
+        self.generators = generators
+        self._drawn = [_Kept.of(one) for one in generators]
         self._weights = [(module, dict(_weights(module))) for module in model.modules()]
         self._versions = {name: (parameter, _version(parameter)) for name, parameter in model.named_parameters()}
         self._kept = [(module, {name: _Kept.of(value) for name, value in _attributes(module).items() if self._counts(name)}) for module in model.modules()]
@@ -123,6 +129,8 @@ class ModelState:
     def is_as_it_was(self) -> bool:
         if self.written() or any(_weights(module).get(name) is not one for module, weights in self._weights for name, one in weights.items()):
             return False
+        if not all(kept.is_as_it_was(kept.value) for kept in self._drawn):
+            return False
         for module, kept in self._kept:
             now = {name: value for name, value in _attributes(module).items() if self._counts(name)}
             if now.keys() != kept.keys() or not all(one.is_as_it_was(now[name]) for name, one in kept.items()):
@@ -130,6 +138,8 @@ class ModelState:
         return True
 
     def put_back(self) -> None:
+        for kept in self._drawn:
+            kept.put_back()
         with torch.no_grad():
             for module, weights in self._weights:
                 _weights(module).update(weights)
@@ -149,7 +159,7 @@ def settled(before: ModelState, model: torch.nn.Module, again: Callable[[], Sequ
     """
     if before.is_as_it_was():
         return before, False
-    prepared = ModelState(model)
+    prepared = ModelState(model, before.generators)
     results = again()
     if len(results) == len(expected) and all(same_bits(one, other) for one, other in zip(results, expected)):
         prepared.put_back()

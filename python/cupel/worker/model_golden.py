@@ -6,7 +6,7 @@ Where an earlier test computed it the graph alone is made here, and its results 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +59,14 @@ class Golden:
 def _cloned(value: Any) -> Any:
     """Caches are written to: each run starts from the same state."""
     return replaced(value, lambda tensor: tensor.detach().clone())
+
+
+def _generators(value: Any) -> list[torch.Generator]:
+    """Those among the arguments: each run moves them on."""
+    if isinstance(value, torch.Generator):
+        return [value]
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [one for item in items for one in _generators(item)]
 
 
 def _check_values(found: list[tuple[str, torch.Tensor]]) -> None:
@@ -133,7 +141,7 @@ def golden_inference(loader: Any, model: torch.nn.Module, args: tuple[Any, ...],
         with torch.no_grad(), sound_kernels():
             return judged(call())
 
-    before = ModelState(model)
+    before = ModelState(model, _generators((args, kwargs)))
     with torch.no_grad(), sound_kernels() as replaced:
         output = call()
     found = results_of(output)
@@ -179,7 +187,7 @@ def golden_training(loader: Any, model: torch.nn.Module, args: tuple[Any, ...], 
         with torch.enable_grad(), sound_kernels():
             return [judged(call().detach())]
 
-    before = ModelState(model)
+    before = ModelState(model, _generators((args, kwargs)))
     with torch.enable_grad(), sound_kernels() as replaced:
         output = call()
         _check_values([("", output)])
