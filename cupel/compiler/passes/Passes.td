@@ -78,7 +78,8 @@ def NarrowProducts : Pass<"narrow-products", "mlir::ModuleOp"> {
     and convolutions take the rounded numbers as f32, in which a product of two is exact: the meaning is
     the same. Numbers are rounded where they come from, in front of transposes, reshapes, broadcasts and the
     greatest of windows. With `kept` all that read a value which is made for products, and is rounded, read the
-    rounded one: such as the sum behind a residual. What the program returns, constants and arguments stay.
+    rounded one: such as the sum behind a residual. Where that is a sum of two products, the last of them is
+    rounded in front of it as well. What the program returns, constants and arguments stay.
     What was changed is marked with `cupel.narrowed`, and counted in the module's attribute
     `cupel.narrowed_products`.
   }];
