@@ -95,6 +95,8 @@ struct GridProcess {
   bool located = false;     // The failure under way has been told.
   uint64_t jitters = 0;     // Values moved so far.
   int exactly = 0;          // Within how many functions of elements, where nothing is moved.
+  /// What the operation under way takes for its first operand and has still to move; it takes it from here.
+  const MovedParts *moving = nullptr;
 };
 
 /// Calls nest no deeper than this.
