@@ -189,6 +189,10 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     const double most = 2 / epsilon; // Up to there every one of them is a number of the format.
     bool isKept = !givesQuantized && combinesWholes(frame, step, most);
     Status done = step.run(process, arguments);
+    // A result may lie where an operand did, and moves there if that one is gone.
+    for (const OperandUse &use : step.operands)
+      if (use.ends)
+        frame[use.slot] = Value();
     isKept = isKept && done && areWhole(frame[step.results[0]], most);
     if (isKept)
       nextKey(process, step, jitter.seed); // What comes after moves as on other processes.
