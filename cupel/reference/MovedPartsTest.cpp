@@ -40,7 +40,8 @@ TEST(MovedPartsTest, PartsAreThoseOfTheWhole) {
       ASSERT_NE(expected, bytesOf(values));
       EXPECT_EQ(bytesOf(*parts->whole()), expected);
       const size_t bytes = size_t(info(type).bytes);
-      for (int64_t begin = 0, count = 1; begin < values.size(); begin += count, count = count * 3 + 1) {
+      for (int64_t begin = 0, count = 1; begin < values.size();
+           begin += count, count = count * 3 + 1) {
         count = std::min(count, values.size() - begin);
         std::vector<std::byte> part(size_t(count) * bytes);
         parts->write(begin, count, part.data());
@@ -58,7 +59,8 @@ TEST(MovedPartsTest, PartsAreThoseOfTheWhole) {
 TEST(MovedPartsTest, WhatIsNoRunOfFloatsHasNone) {
   EXPECT_FALSE(MovedParts::of(Tensor::of<DType::I32>({2}, {1, 2}), 0x1p-7, 0x1p-52, 1));
   EXPECT_FALSE(MovedParts::of(numbersOf<DType::F32>({2}), 0, 0x1p-52, 1));
-  EXPECT_FALSE(MovedParts::of(numbersOf<DType::F32>({3, 4}).transposed(std::vector<int64_t>{1, 0}), 0x1p-7, 0x1p-52, 1));
+  Tensor turned = numbersOf<DType::F32>({3, 4}).transposed(std::vector<int64_t>{1, 0});
+  EXPECT_FALSE(MovedParts::of(turned, 0x1p-7, 0x1p-52, 1));
 }
 
 class MovedPartsOfSums : public ProgramTest {

@@ -52,10 +52,9 @@ constexpr int64_t kPartBytes = int64_t{128} << 10, kMostPartBytes = int64_t{1} <
 /// folded is folded in one order however many others there are. Nothing where they are folded
 /// themselves, where there are too few parts for all threads, or where the body is not one whose
 /// order is known.
-std::optional<Result<std::vector<Tensor>>> reduceParts(const MovedParts &operand, const Tensor &init,
-                                                       std::span<const int64_t> dimensions,
-                                                       const ElementFunction &body,
-                                                       Accumulate accumulate) {
+std::optional<Result<std::vector<Tensor>>>
+reduceParts(const MovedParts &operand, const Tensor &init, std::span<const int64_t> dimensions,
+            const ElementFunction &body, Accumulate accumulate) {
   const Tensor &unmoved = operand.unmoved();
   const ElementType &result = body.resultTypes()[0];
   if (!body.known() || result.quantization ||
@@ -94,7 +93,8 @@ std::optional<Result<std::vector<Tensor>>> reduceParts(const MovedParts &operand
     tensor::Shape ownShape = partShape;
     ownShape[0] = count;
     // It is gone before the memory is written again.
-    Result<Tensor> moved = Tensor::borrow(unmoved.elementType(), std::move(ownShape), memory, nullptr);
+    Result<Tensor> moved =
+        Tensor::borrow(unmoved.elementType(), std::move(ownShape), memory, nullptr);
     if (moved)
       moved = promoted(std::move(*moved), body.argumentTypes()[0]);
     if (!moved)
@@ -125,7 +125,8 @@ Result<StepFunction> planReduce(Operation *op, Planning &planning) {
     return body.error();
   return StepFunction([=, body = *body, isLong = stagnates(*op)](GridProcess &process,
                                                                  StepArguments &arguments) -> Status {
-    const MovedParts *moving = std::exchange(process.moving, nullptr); // Steps of the body have their own.
+    // Steps of the body have their own.
+    const MovedParts *moving = std::exchange(process.moving, nullptr);
     std::vector<Tensor> inputs, inits;
     if (Status status = operandsFor(arguments, *body, inputs, inits, moving ? 1 : 0); !status)
       return status;
