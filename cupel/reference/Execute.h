@@ -95,6 +95,8 @@ struct GridProcess {
   bool located = false;     // The failure under way has been told.
   uint64_t jitters = 0;     // Values moved so far.
   int exactly = 0;          // Within how many functions of elements, where nothing is moved.
+  /// What the operation under way has still to move of what it reads: its first operand.
+  const MovedParts *moving = nullptr;
 };
 
 /// Calls nest no deeper than this.

@@ -176,6 +176,51 @@ static void move(const std::byte *from, std::byte *to, int64_t elements, double 
   });
 }
 
+template <DType type> MovedParts::Writer MovedParts::writerOf(const Tensor &source) {
+  using Part = tensor::Storage<type>;
+  auto make = []<bool byValue>() -> Writer {
+    return [](const MovedParts &all, int64_t begin, int64_t count, std::byte *to) {
+      // Where the first element of all would go.
+      auto origin = reinterpret_cast<uintptr_t>(to) - uintptr_t(begin) * sizeof(Part);
+      static const auto mover = moverHere<type, byValue>();
+      mover({all.source.dataAs<Part>(), reinterpret_cast<Part *>(origin), begin, begin + count,
+             all.step, keyOf(all.key, 0)});
+    };
+  };
+  if constexpr (sizeof(Part) >= 4)
+    if (isRepetitive(source.dataAs<Part>(), source.size()))
+      return make.template operator()<true>();
+  return make.template operator()<false>();
+}
+
+std::optional<MovedParts> MovedParts::of(Tensor tensor, double epsilon, double doubles,
+                                         uint64_t key, double times) {
+  constexpr int64_t kPositions = int64_t{1} << 32;
+  if (!tensor::isFloat(tensor.dtype()) || epsilon <= 0 || tensor.size() == 0 ||
+      tensor.size() >= kPositions || tensor.deferred() || !tensor.isContiguous())
+    return std::nullopt;
+  const double step = times * stepOf(tensor.dtype(), epsilon, doubles);
+  Writer writer = nullptr;
+  tensor::dispatch(tensor.dtype(), [&]<DType type>() {
+    if constexpr (tensor::isFloat(type))
+      writer = writerOf<type>(tensor);
+  });
+  return MovedParts(std::move(tensor), step, key, writer);
+}
+
+Result<Tensor> MovedParts::whole() const {
+  Result<Tensor> moved = Tensor::uninitialized(source.elementType(),
+                                               {source.shape().begin(), source.shape().end()});
+  if (!moved)
+    return moved;
+  std::byte *to = moved->mutableData();
+  const int64_t bytes = info(source.dtype()).bytes;
+  forBlocks(source.size(), 1.0, [&](int64_t begin, int64_t end) {
+    write(begin, end - begin, to + begin * bytes);
+  });
+  return moved;
+}
+
 Status jitter(Tensor &tensor, double epsilon, double doubles, uint64_t key, double times) {
   bool isNumber = tensor::isFloat(tensor.dtype()) || tensor::isComplex(tensor.dtype());
   if (!isNumber || epsilon <= 0 || tensor.size() == 0)

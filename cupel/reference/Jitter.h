@@ -8,6 +8,7 @@
 #include "cupel/tensor/Tensor.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace cupel::reference {
 
@@ -33,6 +34,34 @@ enum class Jittered : uint8_t { Nothing, Operands, Results };
 /// own memory where no other tensor shares it, else in memory of its own.
 Status jitter(tensor::Tensor &tensor, double epsilon, double doubles, uint64_t key,
               double times = 1);
+
+/// A tensor that `jitter` would move, for who reads it once from its beginning to its end: a part at
+/// a time, without memory for the whole.
+class MovedParts {
+public:
+  /// Nothing where it has to be moved as a whole: it is not of floats that lie together, or of more
+  /// than positions have bits for, or nothing moves.
+  static std::optional<MovedParts> of(tensor::Tensor tensor, double epsilon, double doubles,
+                                      uint64_t key, double times = 1);
+  /// What moves, as it is.
+  const tensor::Tensor &unmoved() const { return source; }
+  /// Elements from `begin` on, moved.
+  void write(int64_t begin, int64_t count, std::byte *to) const { writer(*this, begin, count, to); }
+  /// All of them.
+  Result<tensor::Tensor> whole() const;
+
+private:
+  using Writer = void (*)(const MovedParts &, int64_t begin, int64_t count, std::byte *to);
+  template <tensor::DType type> static Writer writerOf(const tensor::Tensor &source);
+
+  MovedParts(tensor::Tensor source, double step, uint64_t key, Writer writer)
+      : source(std::move(source)), step(step), key(key), writer(writer) {}
+
+  tensor::Tensor source;
+  double step;
+  uint64_t key;
+  Writer writer;
+};
 
 /// The same, as a value.
 Result<tensor::Tensor> jittered(tensor::Tensor tensor, double epsilon, double doubles, uint64_t key,

@@ -78,6 +78,8 @@ struct Step {
   /// What a jittered run moves, and whether by the precision of products.
   Jittered jittered = Jittered::Nothing;
   bool isProduct = false;
+  /// Whether it can move its first operand itself, while it reads it (GridProcess::moving).
+  bool movesParts = false;
   /// Of sums: how many terms make one element, where that is known.
   int64_t terms = 1;
   mlir::Operation *op;

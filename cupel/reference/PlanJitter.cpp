@@ -15,6 +15,8 @@ using namespace mlir;
 using namespace cupel::stablehlo;
 using tensor::Tensor;
 
+int64_t detail::movedInPartsFrom = 64 << 10;
+
 static bool isOfNumbers(mlir::Type type) {
   mlir::Type element = getElementTypeOrSelf(type);
   return stablehlo::isFloat(element) || isa<ComplexType>(element);
@@ -53,6 +55,7 @@ void planJitter(Operation &op, Step &step) {
     if (combinesByRounding(op)) {
       step.jittered = Jittered::Operands;
       step.terms = termsOf(op);
+      step.movesParts = isa<stablehlo::ReduceOp>(op) && op.getNumOperands() == 2;
     }
     return;
   }
@@ -78,16 +81,22 @@ static uint64_t nextKey(GridProcess &process, const Step &step, uint64_t seed) {
          static_cast<uint64_t>(step.number) * 0x9e3779b97f4a7c15;
 }
 
-/// Moves the value of a slot by a rounding, or by several of f32 and f64.
+/// Moves the value of a slot by a rounding, or by several of f32 and f64; or, where that can be, lets
+/// whoever reads it move it as `parts`.
 static Status move(GridProcess &process, const Step &step, Value &value, double epsilon,
-                   double roundings = 1) {
+                   double roundings = 1, std::optional<MovedParts> *parts = nullptr) {
   if (!value.isTensor())
     return {};
   const Jitter &jitter = process.run.options.jitter;
   uint64_t key = nextKey(process, step, jitter.seed);
   roundings = std::max(roundings, 1.0);
-  return reference::jitter(value.tensor(), std::max(epsilon, roundings * 0x1p-23),
-                           roundings * jitter.doubles, key, jitter.times);
+  const double by = std::max(epsilon, roundings * 0x1p-23), doubles = roundings * jitter.doubles;
+  if (parts && value.tensor().size() >= detail::movedInPartsFrom) {
+    *parts = MovedParts::of(value.tensor(), by, doubles, key, jitter.times);
+    if (*parts)
+      return {};
+  }
+  return reference::jitter(value.tensor(), by, doubles, key, jitter.times);
 }
 
 /// Whether it holds for all elements; those that lie at one place (of a constant of equal numbers)
@@ -180,6 +189,10 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     const double most = 2 / epsilon; // Up to there every one of them is a number of the format.
     bool isKept = !givesQuantized && combinesWholes(frame, step, most);
     Status done = step.run(process, arguments);
+    // A result may lie where an operand did, and moves there if that one is gone.
+    for (const OperandUse &use : step.operands)
+      if (use.ends)
+        frame[use.slot] = Value();
     isKept = isKept && done && areWhole(frame[step.results[0]], most);
     if (isKept)
       nextKey(process, step, jitter.seed); // What comes after moves as on other processes.
@@ -187,6 +200,7 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
   }
   std::vector<std::pair<int, Value>> kept;
   llvm::SmallVector<int> moved;
+  std::optional<MovedParts> parts; // Of the first.
   Status done;
   // Where terms cancel it is they that are off, where they do not the whole.
   const double roundings = roundingsOf(step.terms);
@@ -197,10 +211,16 @@ Status runJittered(GridProcess &process, Frame &frame, const Step &step) {
     moved.push_back(use.slot);
     if (!use.ends) // Else nobody asks for it any more, and it may move where it lies.
       kept.emplace_back(use.slot, frame[use.slot]);
-    done = move(process, step, frame[use.slot], epsilon, roundings);
+    bool isOnlyFirst = moved.size() == 1 && llvm::count_if(step.operands, [&](const OperandUse &other) {
+                         return other.slot == use.slot;
+                       }) == 1;
+    done = move(process, step, frame[use.slot], epsilon, roundings,
+                step.movesParts && isOnlyFirst ? &parts : nullptr);
   }
+  process.moving = parts ? &*parts : nullptr;
   if (done)
     done = step.run(process, arguments);
+  process.moving = nullptr;
   for (auto &[slot, value] : kept)
     frame[slot] = std::move(value);
   // A device that computes in less than f32 rounds what it gives, too; in f32 that is one rounding

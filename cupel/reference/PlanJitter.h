@@ -13,4 +13,9 @@ void planJitter(mlir::Operation &op, Step &step);
 /// Runs one step with its operands or results moved. What others go on using is as it was.
 Status runJittered(GridProcess &process, Frame &frame, const Step &step);
 
+namespace detail {
+/// Operands of so many elements may be moved a part at a time. Only tests change it.
+extern int64_t movedInPartsFrom;
+} // namespace detail
+
 } // namespace cupel::reference
