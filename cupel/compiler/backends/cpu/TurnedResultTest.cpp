@@ -8,12 +8,12 @@
 namespace cupel::compiler {
 namespace {
 
-struct Case {
+struct TurnedCase {
   const char *image, *kernel, *result, *window; // Channels first; the kernel is out x in x sizes.
   int groups;
 };
 
-std::string convolutionOf(const Case &one, const std::string &rest) {
+std::string turnedConvolutionOf(const TurnedCase &one, const std::string &rest) {
   std::string image = std::string("tensor<") + one.image + "xf32>", kernel = std::string("tensor<") + one.kernel + "xf32>",
               result = std::string("tensor<") + one.result + "xf32>";
   auto rank = std::count(image.begin(), image.end(), 'x') - 2;
@@ -30,7 +30,7 @@ std::string convolutionOf(const Case &one, const std::string &rest) {
   return text;
 }
 
-const Case kCases[] = {
+const TurnedCase kTurnedCases[] = {
     {"2x20x9x11", "70x20x3x3", "2x70x9x11", "pad = [[1, 1], [1, 1]]", 1},                        // Pixels.
     {"1x8x40x33", "33x8x3x2", "1x33x19x31", "stride = [2, 1], rhs_dilate = [1, 2]", 1},          // The same, in several units.
     {"2x3x17x19", "40x3x5x3", "2x40x9x10", "stride = [2, 2], pad = [[2, 2], [1, 1]]", 1},        // Lines of few channels.
@@ -46,11 +46,11 @@ const Case kCases[] = {
 };
 
 TEST(TurnedResultTest, IsThatOfTheReference) {
-  for (const Case &one : kCases) {
-    std::string text = convolutionOf(one, "  %1 = stablehlo.add %0, %w : RESULT\n  %z = stablehlo.constant dense<0.0> : RESULT\n"
+  for (const TurnedCase &one : kTurnedCases) {
+    std::string text = turnedConvolutionOf(one, "  %1 = stablehlo.add %0, %w : RESULT\n  %z = stablehlo.constant dense<0.0> : RESULT\n"
                                           "  %9 = stablehlo.maximum %1, %z : RESULT\n");
     expectOwnKernel(text, /*isTame=*/true);
-    expectOwnKernel(convolutionOf(one, "  %1 = stablehlo.add %0, %w : RESULT\n  %2 = stablehlo.multiply %1, %1 : RESULT\n  %3 = stablehlo.subtract %2, %1 : RESULT\n"
+    expectOwnKernel(turnedConvolutionOf(one, "  %1 = stablehlo.add %0, %w : RESULT\n  %2 = stablehlo.multiply %1, %1 : RESULT\n  %3 = stablehlo.subtract %2, %1 : RESULT\n"
                                        "  %9 = stablehlo.abs %3 : RESULT\n"), /*isTame=*/true);
     Result<Outcome> outcome = outcomeBy("cpu", text, /*isTame=*/true);
     ASSERT_TRUE(outcome);
