@@ -27,7 +27,7 @@ SmallVector<Value> scan(HloBuilder &b, ValueRange values, int64_t dimension,
   int64_t size = H::shapeOf(values[0])[dimension];
   for (int64_t width = 1; width < size; width *= 2) {
     SmallVector<Value> earlier, later;
-    if (!neutral.empty()) {
+    if (!neutral.empty() && dimension + 1 == H::rankOf(now[0])) { // Whole rows that are padding would take long.
       SmallVector<int64_t> low(H::rankOf(now[0]), 0), high(low);
       low[dimension] = width;
       for (auto [value, one] : llvm::zip(now, neutral))

@@ -56,10 +56,9 @@ void lowerLogCumSumExp(Node &n) {
     return n.notYet("argument 'self' is complex");
   if (HloBuilder::rankOf(x) == 0 || HloBuilder::countOf(x) == 0)
     return n.out(x);
-  // As torch does, the first element goes through a sum with nothing as well: -0 comes out as 0.
   n.out(scan(b, {x}, dim, [&](ValueRange earlier, ValueRange later) -> SmallVector<Value> {
     return {logAddExp(b, earlier[0], later[0])};
-  }, b.initialValue(Fold::Max, HloBuilder::elementOf(x)))[0]);
+  })[0]);
 }
 
 Value differences(HloBuilder &b, Value x, int64_t dim) {
