@@ -119,6 +119,9 @@ struct Image {
 const float *roundedImage(const PackedConvolution &weights, const Image &image, ScratchFrame &frame,
                           const Pool &pool);
 
+/// multiplyRows for a unit of work, panel by panel where its epilogue takes units and there is no place for the result.
+void multiplyUnit(const KernelTable &kernels, RowsTimesPanels part);
+
 /// Of bytes, `c` may be null (RowsTimesPanels); their input is not dilated.
 void convolvePixels(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                     const Epilogue &epilogue, const Pool &pool, const ByteSides *bytes = nullptr);

@@ -264,6 +264,7 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
     std::fill_n(zeros, shape.inputChannels, 0.0f);
     work.zeros = zeros;
   }
+  const bool takesUnits = !c && epilogue.takesUnits;
   bool isTapByTap = !isFinite || shape.inputDilation != Spatial{1, 1, 1};
   Bands bands = planBands(work, isRounded, epilogue.function, pool.threads());
   int64_t width = work.output[2], lines = shape.rows() / width;
@@ -319,10 +320,12 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
         else
           line[i]->compute(start, after - start, place);
         // While the line is in the nearest cache.
-        if (epilogue.function)
+        if (epilogue.function && !takesUnits)
           epilogue.function(epilogue.operands, rows + i * width * mine.ldc + start, mine.ldc,
                             (first + i) * width, width, start, finished - start);
       }
+      if (epilogue.function && takesUnits)
+        epilogue.function(epilogue.operands, rows + start, mine.ldc, first * width, (end - first) * width, start, finished - start);
     }
   });
 }

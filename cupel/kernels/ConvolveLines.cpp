@@ -25,42 +25,39 @@ void copyInPairs(const uint16_t *from, int64_t channels, int64_t count, uint16_t
   }
 }
 
-/// A line of the input with its padding, from the first element that the kernel can touch on.
-/// Lies where it is if there is nothing to add. An image that is rounded is so line by line.
+/// Parts of lines of the input with its padding, which begins with the first pixel that the kernel can touch.
+/// They lie where they are if there is nothing to add. An image that is rounded is so line by line.
 struct Lines {
   const ConvolutionShape &shape;
   const KernelTable &kernels;
   const float *input;
   const uint16_t *narrow;
   int64_t halves; // Of a pixel that is rounded; else 0.
-  int64_t width;  // Pixels of a padded line.
 
   Lines(const PackedConvolution &weights, const Image &image)
       : shape(weights.shape()), kernels(ConvolutionAccess::kernels(weights)), input(image.wide), narrow(image.narrow),
-        halves(ConvolutionAccess::roundedChannels(weights)),
-        width(shape.input[2] + shape.paddingLow[2] + shape.paddingHigh[2]) {}
+        halves(ConvolutionAccess::roundedChannels(weights)) {}
 
   bool isCopied() const { return halves > 0 || shape.paddingLow[2] > 0 || shape.paddingHigh[2] > 0; }
-  int64_t size() const { return width * shape.inputChannels; }
   const float *at(int64_t image, int64_t z, int64_t y) const {
     int64_t line = (image * shape.input[0] + z) * shape.input[1] + y;
     return input + line * shape.input[2] * shape.inputChannels;
   }
-  /// Pixel -paddingLow of a line that is not copied.
-  const float *start(int64_t image, int64_t z, int64_t y) const {
-    return at(image, z, y) - shape.paddingLow[2] * shape.inputChannels;
+  /// A pixel of a padded line that is not copied.
+  const float *pixel(int64_t image, int64_t z, int64_t y, int64_t number) const {
+    return at(image, z, y) + (number - shape.paddingLow[2]) * shape.inputChannels;
   }
-  void copy(int64_t image, int64_t z, int64_t y, float *to) const {
-    int64_t low = std::max<int64_t>(0, shape.paddingLow[2]);
-    int64_t skipped = std::max<int64_t>(0, -shape.paddingLow[2]);
-    int64_t pixels = std::min(shape.input[2] - skipped, width - low);
+  /// So many pixels of a padded line, from `first` on.
+  void copy(int64_t image, int64_t z, int64_t y, int64_t first, int64_t count, float *to) const {
+    int64_t before = std::clamp<int64_t>(shape.paddingLow[2] - first, 0, count), from = first + before - shape.paddingLow[2];
+    int64_t pixels = std::clamp<int64_t>(shape.input[2] - from, 0, count - before);
     int64_t channels = shape.inputChannels;
-    std::fill_n(to, low * channels, 0.0f);
-    if (halves > 0)
-      roundPixels(image, z, y, skipped, pixels, to + low * channels);
-    else
-      std::copy_n(at(image, z, y) + skipped * channels, pixels * channels, to + low * channels);
-    std::fill(to + (low + pixels) * channels, to + size(), 0.0f);
+    std::fill_n(to, before * channels, 0.0f);
+    if (halves > 0 && pixels > 0)
+      roundPixels(image, z, y, from, pixels, to + before * channels);
+    else if (pixels > 0)
+      std::copy_n(at(image, z, y) + from * channels, pixels * channels, to + before * channels);
+    std::fill(to + (before + pixels) * channels, to + count * channels, 0.0f);
   }
 
 private:
@@ -82,25 +79,22 @@ private:
   }
 };
 
-/// Lines of the result that are computed together share most of the lines they need.
-constexpr int64_t kBandLines = 4;
-
-/// The padded lines that a band has asked for so far.
+/// The padded lines that a band has asked for so far: so many pixels, from `firstPixel` on.
 class LineCopies {
 public:
-  LineCopies(const Lines &lines, int64_t most, ScratchFrame &frame)
-      : lines(lines), frame(frame), keys(frame.take<int64_t>(most)),
+  LineCopies(const Lines &lines, int64_t firstPixel, int64_t pixels, int64_t most, ScratchFrame &frame)
+      : lines(lines), frame(frame), firstPixel(firstPixel), pixels(pixels), keys(frame.take<int64_t>(most)),
         copies(frame.take<const float *>(most)) {}
 
   const float *find(int64_t image, int64_t z, int64_t y) {
     if (!lines.isCopied())
-      return lines.start(image, z, y);
+      return lines.pixel(image, z, y, firstPixel);
     int64_t key = (image * lines.shape.input[0] + z) * lines.shape.input[1] + y;
     for (int64_t i = count - 1; i >= 0; --i)
       if (keys[i] == key)
         return copies[i];
-    auto *copy = frame.take<float>(lines.size());
-    lines.copy(image, z, y, copy);
+    auto *copy = frame.take<float>(pixels * lines.shape.inputChannels);
+    lines.copy(image, z, y, firstPixel, pixels, copy);
     keys[count] = key;
     return copies[count++] = copy;
   }
@@ -108,9 +102,26 @@ public:
 private:
   const Lines &lines;
   ScratchFrame &frame;
+  int64_t firstPixel, pixels;
   int64_t *keys;
   const float **copies;
   int64_t count = 0;
+};
+
+/// How the lines of a result are shared: some at a time, which share most of the lines they need, and of lines that are longer than a unit should
+/// be (sound, of which there is one) a part.
+struct LineParts {
+  int64_t bands, parts;
+
+  LineParts(int64_t lines, int64_t width, bool takesUnits) {
+    const int64_t mostRows = takesUnits ? 256 : 1024; // What units are taken of has to stay in a near cache.
+    parts = (width + mostRows - 1) / mostRows;
+    int64_t together = parts > 1 ? 1 : takesUnits ? std::clamp<int64_t>(mostRows / width, 1, kBandLines) : kBandLines;
+    bands = (lines + together - 1) / together;
+  }
+
+private:
+  static constexpr int64_t kBandLines = 4;
 };
 
 } // namespace
@@ -128,17 +139,20 @@ void convolveLines(const PackedConvolution &weights, const Image &image, float *
   std::fill_n(zeros, depth, 0.0f);
   auto *tapIndices = outer.take<int32_t>(taps);
   std::iota(tapIndices, tapIndices + taps, 0);
-  int64_t all = shape.batch * output[0] * output[1], units = (all + kBandLines - 1) / kBandLines;
+  int64_t all = shape.batch * output[0] * output[1];
+  const LineParts cuts(all, output[2], !c && epilogue.takesUnits);
+  const int64_t units = cuts.bands * cuts.parts;
   double nanoseconds = convolutionNanoseconds(shape);
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
-    int64_t first = all * unit / units, count = all * (unit + 1) / units - first;
-    int64_t width = output[2], rowCount = count * width;
+    int64_t band = unit / cuts.parts, place = unit % cuts.parts;
+    int64_t first = all * band / cuts.bands, count = all * (band + 1) / cuts.bands - first;
+    int64_t begin = output[2] * place / cuts.parts, width = output[2] * (place + 1) / cuts.parts - begin, rowCount = count * width;
     ScratchFrame frame;
-    LineCopies copies(lines, taps * count, frame);
+    LineCopies copies(lines, begin * shape.strides[2], (width - 1) * shape.strides[2] + shape.kernel[2], taps * count, frame);
     auto **rows = frame.take<const float *>(taps * rowCount);
     bool isAtTheEdge = false;
     for (int64_t i = 0; i < count; ++i) {
-      Pixel pixel = pixelOf(output, (first + i) * width);
+      Pixel pixel = pixelOf(output, (first + i) * output[2]);
       for (int64_t tap = 0; tap < taps; ++tap) {
         int64_t z = inputPosition(shape, 0, pixel.at[0], tap / shape.kernel[1]);
         int64_t y = inputPosition(shape, 1, pixel.at[1], tap % shape.kernel[1]);
@@ -168,11 +182,11 @@ void convolveLines(const PackedConvolution &weights, const Image &image, float *
     part.panelDepth = taps * depth;
     part.endPanel = cut.count;
     part.panelAfter = -1;
-    part.row = first * width;
+    part.row = first * output[2] + begin;
     part.c = c ? c + part.row * ldc : nullptr;
     part.ldc = ldc;
     part.epilogue = &epilogue;
-    multiplyRows(ConvolutionAccess::kernels(weights), part);
+    multiplyUnit(ConvolutionAccess::kernels(weights), part);
   });
 }
 

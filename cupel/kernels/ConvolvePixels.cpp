@@ -215,7 +215,7 @@ void convolveUnit(const Work &work, int64_t group, int64_t row, int64_t endRow, 
   part.c = work.c ? work.c + row * work.ldc + part.column : nullptr;
   part.ldc = work.ldc;
   part.row = row;
-  multiplyRows(work.kernels, part);
+  multiplyUnit(work.kernels, part);
 }
 
 /// Where rows of some channels of the result go: there, or to a place of their own where nobody keeps them.
@@ -319,10 +319,32 @@ bool isProduct(const ConvolutionShape &shape) {
 
 } // namespace
 
+void multiplyUnit(const KernelTable &kernels, RowsTimesPanels part) {
+  const Epilogue &end = *part.epilogue;
+  if (part.c || !end.takesUnits)
+    return multiplyRows(kernels, part);
+  ScratchFrame frame;
+  Epilogue steps = end;
+  steps.function = nullptr;
+  part.epilogue = &steps;
+  part.ldc = part.cut.widthOf(0);
+  auto *block = frame.take<float>(part.rowCount * part.ldc);
+  const int64_t endPanel = part.endPanel, panelAfter = part.panelAfter;
+  for (int64_t panel = part.firstPanel; panel < endPanel; ++panel) {
+    part.firstPanel = panel;
+    part.endPanel = panel + 1;
+    part.panelAfter = panel + 1 < endPanel ? panel + 1 : panelAfter;
+    part.c = block - part.cut.columnOf(panel);
+    multiplyRows(kernels, part);
+    end.function(end.operands, block, part.ldc, part.row, part.rowCount, part.column + part.cut.columnOf(panel), part.cut.columnsOf(panel));
+  }
+}
+
 void convolvePixels(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
                     const Epilogue &epilogue, const Pool &pool, const ByteSides *bytes) {
   const ConvolutionShape &shape = weights.shape();
-  if (isProduct(shape)) {
+  const bool takesUnits = !c && epilogue.takesUnits;
+  if (isProduct(shape) && !takesUnits) {
     PanelProduct product{shape.rows(),
                          {image.wide, shape.inputChannels},
                          shape.inputChannels,
@@ -390,6 +412,10 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   shared.rows = rows; // Of all phases.
   keepLines(grid, shared);
   int64_t units = grid.count() * groups;
+  // Whole lines of memory of what is written channel by channel.
+  constexpr int64_t kLine = 16, kFewestRows = 64;
+  if (takesUnits && rows >= grid.rowParts * kFewestRows)
+    grid.rowStep = std::lcm(grid.rowStep, kLine);
   pool.parallelFor(units, nanoseconds / static_cast<double>(units), [&](int64_t unit) {
     int64_t group = unit % groups, part = unit / groups;
     int64_t panelPart = grid.panelPartOf(part), rowPart = grid.rowPartOf(part);

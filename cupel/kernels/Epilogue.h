@@ -23,6 +23,9 @@ struct Epilogue {
   EpilogueFunction function = nullptr;
   void *const *operands = nullptr;
   const Finish *finish = nullptr; // Between the bias and the function.
+  /// The function gains from blocks of many rows: convolutions without a place for a result hand over what a unit of work has of some columns,
+  /// not single tiles.
+  bool takesUnits = false;
 
   /// What is left for a block in memory: the function, and all of the finish that was not done in registers.
   void complete(const KernelTable &kernels, bool isFinished, float *c, int64_t ldc, int64_t row, int64_t rows, int64_t column,

@@ -142,23 +142,29 @@ void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float ini
     }
     int64_t line = part * perPart, end = std::min(lines, line + perPart);
     int64_t image = line / (output[0] * output[1]), atZ = line / output[1] % output[0], atY = line % output[1];
+    // Short lines take no longer than what is done for each of them: planes are looked for when they change, and lines are steps.
+    const int64_t width = shape.input[2], step = shape.windowDilation[1] * width, plane = shape.input[1] * width;
+    Inside z = findInside(shape, 0, atZ);
+    const float *planes = input + (image * shape.input[0] + z.first) * plane;
     for (; line < end; line += together) {
       int64_t many = std::min(together, end - line);
       for (int64_t i = 0; i < many; ++i) {
-        Inside z = findInside(shape, 0, atZ), y = findInside(shape, 1, atY);
-        int64_t count = 0;
-        for (int64_t kz = z.begin; kz < z.end; ++kz)
-          for (int64_t ky = y.begin; ky < y.end; ++ky) {
-            int64_t fromZ = z.first + kz * shape.windowDilation[0], fromY = y.first + ky * shape.windowDilation[1];
-            inputs[i * taps + count++] = input + ((image * shape.input[0] + fromZ) * shape.input[1] + fromY) * shape.input[2];
-          }
-        counts[i] = count;
+        Inside y = findInside(shape, 1, atY);
+        const float **to = inputs + i * taps;
+        for (int64_t kz = z.begin; kz < z.end; ++kz) {
+          const float *from = planes + kz * shape.windowDilation[0] * plane + y.first * width;
+          for (int64_t ky = y.begin; ky < y.end; ++ky)
+            *to++ = from + ky * step;
+        }
+        counts[i] = to - (inputs + i * taps);
         if (++atY == output[1]) {
           atY = 0;
           if (++atZ == output[0]) {
             atZ = 0;
             ++image;
           }
+          z = findInside(shape, 0, atZ);
+          planes = input + (image * shape.input[0] + z.first) * plane;
         }
       }
       fold({many, inputs, counts, taps, shape.input[2], shape.paddingLow[2], output[2], shape.window[2], shape.strides[2], shape.windowDilation[2],

@@ -214,6 +214,9 @@ each("dist, trapezoid, diff", [lambda x: torch.dist(x, x.flip(0), 3), lambda x: 
                                lambda x: torch.gradient(x, edge_order=2), lambda x: torch.trapezoid(x, x.cumsum(1))], SQUARE)
 each("running", [lambda x: x.cumsum(1), lambda x: x.cumprod(0), lambda x: x.cummax(1), lambda x: x.cummin(0), lambda x: x.logcumsumexp(1)], MATRIX)
 each("running extremes with ties", [lambda x: x.cummax(0), lambda x: x.cummin(0)], TIES)
+each("running extremes of the least", [lambda x: x.cummax(0), lambda x: x.cummin(0), lambda x: x.cummax(1)], t(-inf, -0.0, inf, nan, 0.0, -inf)[:, None].expand(6, 3).clone())
+each("running extremes of other types", [lambda x: x.cummax(0), lambda x: x.cummin(0), lambda x: (x > 0).cummax(0), lambda x: x.byte().cummin(0), lambda x: x.double().cummax(0)], INTS)
+each("running logarithms of sums", [lambda x: x.logcumsumexp(0), lambda x: x.flip(0).logcumsumexp(0)], t(-0.0, -inf, 3.0, inf, nan))
 each("long running sums", [lambda x: x.cumsum(0), lambda x: x.cummax(0)[0]], torch.randn(1500))
 
 # Order.

@@ -115,6 +115,18 @@ V emitConvertCase(Emitter &e, Case c, Operands x) {
   return emitConvert(e, c.operand, c.result, x[0], c.op->getOperand(0));
 }
 
+/// Elements of as many bits, which lie in registers as they lie in memory: no halves.
+V emitBits(Emitter &e, Case c, Operands x) {
+  if (tensor::isFloat(c.operand) == tensor::isFloat(c.result))
+    return x[0];
+  return tensor::isFloat(c.operand) ? e.asBits(x[0]) : e.asFloat(x[0], e.vectorOf(e.computeType(c.result)));
+}
+
+bool canBeOtherBits(DType from, DType to) {
+  int bits = tensor::info(from).bits;
+  return bits == tensor::info(to).bits && (bits == 32 || bits == 64);
+}
+
 #define RULE(expression)                                                                           \
   [](Emitter &e, Case, Operands x) -> V { return expression; }
 
@@ -125,6 +137,7 @@ struct FloatRow {
 };
 const FloatRow kFloats[] = {
     {"abs", RULE(e.fabs(x[0])), 1},
+    {"bitcast_convert", emitBits, 0},
     {"cbrt", RULE(unary<emitCbrt>(e, x[0], "cbrt")), 40},
     {"ceil", plain<llvm::Intrinsic::ceil>, 1},
     {"cosine", RULE(unary<emitCos>(e, x[0], "cos")), 40},
@@ -183,6 +196,8 @@ ElementRule ruleFor(StringRef name, DType operand) {
     return emitConvertCase;
   if (name == "select")
     return emitSelect;
+  if (name == "bitcast_convert")
+    return emitBits;
   switch (tensor::info(operand).kind) {
   case tensor::Kind::Float: {
     const FloatRow *row = floatRow(name);
@@ -252,6 +267,8 @@ Status checkElementwise(mlir::Operation *op) {
   DType operand = *elementTypeOf(op->getOperands().back().getType());
   if (!ruleFor(name, operand))
     return refuse(" on elements of type " + std::string(tensor::info(operand).name));
+  if (name == "bitcast_convert" && !canBeOtherBits(operand, *elementTypeOf(op->getResult(0).getType())))
+    return refuse(" on elements of type " + std::string(tensor::info(operand).name));
   if (name == "reduce_precision" && operand == DType::F16)
     return refuse(" on elements of type f16"); // Its subnormals are no subnormals in f32.
   return {};
@@ -263,7 +280,7 @@ V emitElementwise(Emitter &e, mlir::Operation *op, ArrayRef<V> operands) {
   StringRef name = tableName(op);
   V result = ruleFor(name, c.operand)(e, c, operands);
   // Conversions round as they need to; picking one of the operands needs no rounding.
-  return name == "convert" || name == "select" ? result : e.roundTo(c.result, result);
+  return name == "convert" || name == "select" || name == "bitcast_convert" ? result : e.roundTo(c.result, result);
 }
 
 int costOf(mlir::Operation *op) {

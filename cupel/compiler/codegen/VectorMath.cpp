@@ -160,6 +160,22 @@ V exponential(Emitter &e, V x, ExpNeeds needs) {
 
 V emitExp(Emitter &e, V x) { return exponential(e, noMore(e, noLess(e, x, -104), 89), {}); }
 
+V emitExpm1(Emitter &e, V x) {
+  llvm::Type *t = x->getType();
+  // x = k ln 2 + r: twice (2^(k-1) (e^r - 1) + 2^(k-1) - 1/2), which cannot overflow before the result does. From -20 on it is -1.
+  V inside = noMore(e, noLess(e, x, -20), 89);
+  V shifted = e.fma(inside, e.number(t, 0x1.715476p0), e.number(t, 0x1.8p23));
+  V k = e.CreateFSub(shifted, e.number(t, 0x1.8p23));
+  V r = e.fma(k, e.number(t, -0x1.7f7d1cf8p-20), e.fma(k, e.number(t, -0x1.62e4p-1), inside));
+  V p = e.fma(e.CreateFMul(r, r), e.polynomial(r, kExp), r);
+  V half = e.number(t, 0.5), exponent = e.CreateShl(e.asBits(shifted), e.integer(e.bitsOf(t), 23));
+  V scale = e.asFloat(e.CreateAdd(exponent, e.asBits(half)), t);
+  V result = e.fma(scale, p, e.CreateFSub(scale, half));
+  // Of the least numbers nothing but themselves is left, with the sign of zeros.
+  V isTiny = e.CreateFCmpOLT(e.fabs(x), e.number(t, 0x1p-26));
+  return e.CreateSelect(isTiny, x, e.CreateFAdd(result, result));
+}
+
 V emitExpOfNotPositive(Emitter &e, V x) {
   // What is masked is far below and has no share; what is just above it is rare, and rows have no time for it.
   V zero = e.number(x->getType(), 0), isNone = e.CreateFCmpOLT(x, e.number(x->getType(), -104));

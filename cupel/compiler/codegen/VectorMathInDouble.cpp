@@ -116,14 +116,6 @@ V withHugeAngles(Emitter &e, V x, llvm::StringRef name, llvm::function_ref<V()> 
 
 } // namespace
 
-V emitExpm1(Emitter &e, V x) {
-  llvm::Type *t = x->getType();
-  ExpParts parts = expParts(e, limit(e, wide(e, x), -100, 200));
-  V less = e.CreateFSub(parts.scale, e.number(parts.scale->getType(), 1));
-  V result = narrow(e, e.fma(parts.scale, parts.p, less));
-  return e.CreateSelect(e.CreateFCmpOEQ(x, e.number(t, 0)), x, result);
-}
-
 V emitSin(Emitter &e, V x) {
   return withHugeAngles(e, x, "sin", [&] {
     Circle c = circleOf(e, wide(e, x));

@@ -78,9 +78,9 @@ static bool isOnlyOperandOf(LaunchOp launch, unsigned read) {
 static bool isAddedInStep(tir::ConvolutionOp op, LaunchOp launch, unsigned read) {
   auto result = cast<RankedTensorType>(op.getResult().getType());
   auto extra = cast<RankedTensorType>(cast<BufferType>(launch.getReads()[read].getType()).getTensor());
-  if (!result.getElementType().isBF16() || extra.getElementType() != result.getElementType())
+  if (op.getTurned() || !result.getElementType().isBF16() || extra.getElementType() != result.getElementType())
     return false;
-  int64_t columns = result.getShape().back();
+  int64_t columns = op.filters();
   constexpr unsigned kFirstExtra = 2; // The image has no view.
   for (unsigned i = kFirstExtra; i < op->getNumOperands(); ++i)
     if (op->getOperand(i) == launch.getBody().getArgument(read))

@@ -105,6 +105,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createFormMaps());
   if (!tir::isLeftOut(pipeline.without, tir::kAttentionFusion.name))
     manager.addPass(tir::createFormAttention());
+  manager.addPass(tir::createTurnResults());
 }
 
 void buildProgramPipeline(OpPassManager &manager, const Pipeline &pipeline) {

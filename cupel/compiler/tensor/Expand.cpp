@@ -113,7 +113,7 @@ public:
 
   LogicalResult run(ConvolutionOp op) {
     MLIRContext *context = builder.getContext();
-    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Sizes result = op.resultSizes();
     Type element = cast<RankedTensorType>(op.getBody().getArgument(0).getType()).getElementType();
     auto spatial = int64_t(op.getWindow().size()), inmost = spatial + 1;
     auto inside = llvm::to_vector(llvm::seq<int64_t>(1, inmost)),
@@ -124,7 +124,7 @@ public:
         RankedTensorType::get({spatial, 2}, builder.getI64Type()), op.getPadding());
     OperationState state(location, stablehlo::ConvolutionOp::getOperationName());
     int64_t channels = cast<RankedTensorType>(op.getImage().getType()).getDimSize(inmost),
-            filters = type.getDimSize(inmost);
+            filters = result.back();
     Sizes kernelSizes(op.getWindow());
     kernelSizes.append({channels / int64_t(op.getGroups()), filters});
     Value kernel = read(op.getKernel(), cast<ViewAttr>(op.getViews()[0]), kernelSizes);
@@ -135,7 +135,7 @@ public:
           if (auto given = cast<RankedTensorType>(side->getType()); given.getElementType() != rounding)
             *side = builder.create<stablehlo::ConvertOp>(location, given.clone(rounding), *side);
     state.addOperands({this->numbers(image, op.getZeros(), 0), this->numbers(kernel, op.getZeros(), 1)});
-    state.addTypes(RankedTensorType::get(type.getShape(), element));
+    state.addTypes(RankedTensorType::get(result, element));
     state.addAttribute("window_strides", op.getStridesAttr());
     state.addAttribute("padding", padding);
     if (op.getSpread())
@@ -145,13 +145,20 @@ public:
     state.addAttribute("feature_group_count", op.getGroupsAttr());
     state.addAttribute("batch_group_count", builder.getI64IntegerAttr(1));
     Value computed = builder.create(state)->getResult(0);
-    Sizes sizes = {ShapedType::getNumElements(type.getShape().drop_back()), filters};
+    Sizes sizes = {ShapedType::getNumElements(ArrayRef(result).drop_back()), filters};
     IRMapping mapping;
     mapping.map(op.getBody().getArgument(0), reshape(computed, sizes));
     for (auto [i, extra] : llvm::enumerate(op.getExtras()))
       mapping.map(op.getBody().getArgument(i + 1),
                   read(extra, cast<ViewAttr>(op.getViews()[i + 1]), sizes));
-    return finish(op, elements(op.getBody().front(), mapping, sizes));
+    SmallVector<Value> made = elements(op.getBody().front(), mapping, sizes);
+    if (op.getTurned()) {
+      Sizes order = {0, inmost};
+      llvm::append_range(order, inside);
+      made[0] = builder.create<stablehlo::TransposeOp>(location, op.getResult().getType(), reshape(made[0], result),
+                                                       builder.getDenseI64ArrayAttr(order));
+    }
+    return finish(op, made);
   }
 
   LogicalResult run(CorrelationOp op) {

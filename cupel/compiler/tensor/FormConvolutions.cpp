@@ -317,7 +317,8 @@ void form(stablehlo::ConvolutionOp op) {
       sized(orOnes(op.getRhsDilation(), rank)),
       areOnes(op.getLhsDilation()) ? DenseI64ArrayAttr() : sized(*op.getLhsDilation()),
       builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())),
-      isOfBf16 ? builder.getUnitAttr() : UnitAttr(), bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), builder.getArrayAttr({view}));
+      isOfBf16 ? builder.getUnitAttr() : UnitAttr(), bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), UnitAttr(),
+      builder.getArrayAttr({view}));
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&convolution.getBody(), {},

@@ -153,7 +153,7 @@ void fuse(Operation *op, Taken &taken) {
           group.locationFrom(op), resultType, convolution.getImage(), convolution.getKernel(), extras,
           convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
           convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
-          convolution.getRoundedAttr(), convolution.getZerosAttr(), builder.getArrayAttr(views));
+          convolution.getRoundedAttr(), convolution.getZerosAttr(), UnitAttr(), builder.getArrayAttr(views));
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     if (isOnlyRounded(op))

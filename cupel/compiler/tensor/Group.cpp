@@ -22,7 +22,7 @@ bool isCompiledTensor(Type type) {
 }
 
 bool isFusible(Operation *op) {
-  if (!op->hasTrait<stablehlo::Elementwise>() || op->getNumRegions() != 0 ||
+  if (!isElementwise(*op) || op->getNumRegions() != 0 ||
       op->getNumResults() != 1)
     return false;
   return llvm::all_of(op->getOperandTypes(), isCompiledTensor) &&

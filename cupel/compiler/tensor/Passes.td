@@ -232,6 +232,13 @@ def FormAttention : TensorPass<"form-attention"> {
   }];
 }
 
+def TurnResults : TensorPass<"turn-results"> {
+  let summary = "Let convolutions write what is brought to channels first there themselves";
+  let description = [{
+    What nobody needs with channels inmost is turned tile by tile, while it is in the nearest cache. Of results in f32.
+  }];
+}
+
 def PlantWrongRewrite : TensorPass<"plant-wrong-rewrite"> {
   let summary = "For tests: swap the operands of sums, and make one of them a difference";
   let description = [{

@@ -79,7 +79,7 @@ void replaceBy(Operation *op, Value made, ArrayRef<int64_t> permutation) {
 }
 
 bool sinkThroughElementwise(Operation *op) {
-  if (!op->hasTrait<stablehlo::Elementwise>() || op->getNumRegions() != 0 ||
+  if (!isElementwise(*op) || op->getNumRegions() != 0 ||
       op->getNumResults() != 1 || !cast<RankedTensorType>(op->getResult(0).getType()).hasStaticShape())
     return false;
   stablehlo::TransposeOp transpose;

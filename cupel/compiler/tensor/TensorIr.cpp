@@ -170,7 +170,7 @@ static LogicalResult verifyElementBody(Operation *op, Block &body, ValueRange in
     if (failed(verifyArgument(op, argument, elementOf(input), std::nullopt)))
       return failure();
   for (Operation &inner : body.without_terminator())
-    if (!isa<stablehlo::ConstantOp>(inner) && !inner.hasTrait<stablehlo::Elementwise>())
+    if (!isa<stablehlo::ConstantOp>(inner) && !isElementwise(inner))
       return op->emitOpError() << "holds " << inner.getName() << ", which is not elementwise";
   auto yield = dyn_cast<tir::YieldOp>(body.getTerminator());
   if (!yield || yield.getValues().size() != results.size())
@@ -216,6 +216,15 @@ LogicalResult MapOp::verify() {
   return verifyElementBody(*this, getBody().front(), getInputs(), getResults());
 }
 
+bool tir::isElementwise(Operation &op) {
+  if (op.hasTrait<stablehlo::Elementwise>())
+    return true;
+  auto bits = dyn_cast<stablehlo::BitcastConvertOp>(op);
+  auto from = bits ? cast<RankedTensorType>(bits.getOperand().getType()) : RankedTensorType(), to = bits ? cast<RankedTensorType>(bits.getResult().getType()) : from;
+  return bits && from.getElementType().isIntOrFloat() && to.getElementType().isIntOrFloat() &&
+         from.getElementTypeBitWidth() == to.getElementTypeBitWidth();
+}
+
 Operation &tir::computedBy(Operation &op) {
   auto aside = dyn_cast<OnReferenceOp>(op);
   return aside && !aside.getBody().front().without_terminator().empty() ? aside.getBody().front().front() : op;
@@ -252,7 +261,7 @@ std::optional<std::string> tir::whyNotInRow(Operation &op, int64_t length) {
   for (Type type : op.getResultTypes())
     if (!isRow(type) && !isElement(type))
       return "has a result that is neither a row nor an element";
-  if (isa<stablehlo::ConstantOp>(op) || op.hasTrait<stablehlo::Elementwise>())
+  if (isa<stablehlo::ConstantOp>(op) || isElementwise(op))
     return std::nullopt;
   if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))
     return isElement(broadcast.getOperand().getType())
@@ -462,6 +471,13 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
+SmallVector<int64_t> tir::ConvolutionOp::resultSizes() {
+  SmallVector<int64_t> sizes(cast<RankedTensorType>(getResult().getType()).getShape());
+  if (getTurned() && sizes.size() > 1)
+    std::rotate(sizes.begin() + 1, sizes.begin() + 2, sizes.end());
+  return sizes;
+}
+
 LogicalResult tir::ConvolutionOp::verify() {
   auto image = cast<RankedTensorType>(getImage().getType()),
        result = cast<RankedTensorType>(getResult().getType());
@@ -476,8 +492,8 @@ LogicalResult tir::ConvolutionOp::verify() {
       getViews().size() != getExtras().size() + 1)
     return emitOpError() << "needs " << spatial << " sizes, strides and dilations, " << 2 * spatial
                          << " paddings and a view for the kernel and each extra";
-  auto groups = int64_t(getGroups()), channels = image.getShape().back(),
-       filters = result.getShape().back();
+  SmallVector<int64_t> sizes = resultSizes();
+  auto groups = int64_t(getGroups()), channels = image.getShape().back(), filters = sizes.back();
   if (groups < 1 || channels % groups != 0 || filters % groups != 0 ||
       result.getDimSize(0) != image.getDimSize(0))
     return emitOpError("has channels, filters and groups that do not fit");
@@ -489,8 +505,8 @@ LogicalResult tir::ConvolutionOp::verify() {
     length = length == 0 ? 0 : (length - 1) * spreadOf(i) + 1;
     int64_t padded = length + getPadding()[2 * i] + getPadding()[2 * i + 1];
     int64_t expected = padded < reach ? 0 : (padded - reach) / getStrides()[i] + 1;
-    if (result.getDimSize(i + 1) != expected)
-      return emitOpError() << "gives " << expected << " windows, not " << result.getDimSize(i + 1);
+    if (sizes[i + 1] != expected)
+      return emitOpError() << "gives " << expected << " windows, not " << sizes[i + 1];
   }
   if (!getRounded() && failed(verifySides(*this, getImage(), getKernel(), getZeros())))
     return failure();
@@ -502,7 +518,7 @@ LogicalResult tir::ConvolutionOp::verify() {
   read.append({channels / groups, filters});
   if (failed(verifyView(*this, views[0], getKernel(), read)))
     return failure();
-  int64_t pixels = ShapedType::getNumElements(result.getShape().drop_back());
+  int64_t pixels = ShapedType::getNumElements(ArrayRef(sizes).drop_back());
   for (auto [i, extra] : llvm::enumerate(getExtras()))
     if (failed(verifyView(*this, views[i + 1], extra, {pixels, filters})))
       return failure();

@@ -28,6 +28,9 @@ inline constexpr llvm::StringLiteral kFoldedAttr = "tir.folded";
 /// The steps of a tensor of these sizes that lies row by row.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> sizes);
 
+/// Whether it makes each element of its result of those at the same place: also bits of elements as other elements of as many bits.
+bool isElementwise(mlir::Operation &op);
+
 /// Whether a row's body may hold the operation; otherwise why not.
 std::optional<std::string> whyNotInRow(mlir::Operation &op, int64_t length);
 

@@ -172,24 +172,28 @@ def Tir_ConvolutionOp : Tir_Op<"convolution", [Pure, IsolatedFromAbove, SingleBl
     bf16, or f32 that is rounded to bf16 on its way; sums are f32. The other views read `extras` over pixels (batch and
     spatial dimensions of the result) and filters. The body takes the element of the convolution and those
     of the extras. Image and kernel may be integers of 8 bits, as the sides of `tir.product`, with `zeros`; what
-    lies outside of the image adds nothing.
+    lies outside of the image adds nothing. With `turned`, the result lies channels first, batch x filters x spatial
+    dimensions; views and the body stay as they are.
   }];
   let arguments = (ins Hlo_Tensor:$image, Hlo_Tensor:$kernel, Variadic<Hlo_Tensor>:$extras,
       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilations, OptionalAttr<DenseI64ArrayAttr>:$spread, I64Attr:$groups,
-      UnitAttr:$rounded, OptionalAttr<DenseI64ArrayAttr>:$zeros, Tir_ViewArrayAttr:$views);
+      UnitAttr:$rounded, OptionalAttr<DenseI64ArrayAttr>:$zeros, UnitAttr:$turned, Tir_ViewArrayAttr:$views);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Hlo_Tensor:$result);
   let assemblyFormat = [{
     `(` $image `,` $kernel `)` (`with` `(` $extras^ `)`)? `window` $window `strides` $strides
       `padding` $padding `dilations` $dilations (`spread` $spread^)? `groups` $groups
-      (`rounded` $rounded^)? (`zeros` $zeros^)? `reading` $views
+      (`rounded` $rounded^)? (`zeros` $zeros^)? (`turned` $turned^)? `reading` $views
       attr-dict-with-keyword `:` functional-type(operands, $result) $body
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// How far apart the pixels of a dimension lie.
     int64_t spreadOf(unsigned dimension) { return getSpread() ? (*getSpread())[dimension] : 1; }
+    /// Batch, spatial dimensions and filters of the result, however it lies.
+    ::llvm::SmallVector<int64_t> resultSizes();
+    int64_t filters() { return resultSizes().back(); }
   }];
 }
 

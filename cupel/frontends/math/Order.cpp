@@ -21,12 +21,20 @@ std::pair<Value, Value> sorted(HloBuilder &b, Value x, int64_t dimension, bool d
 }
 
 SmallVector<Value> scan(HloBuilder &b, ValueRange values, int64_t dimension,
-                        const Combine &combine) {
+                        const Combine &combine, ValueRange neutral) {
   // Doubling steps: after the one of width w, each place holds the combination of the last 2w.
   SmallVector<Value> now(values);
   int64_t size = H::shapeOf(values[0])[dimension];
   for (int64_t width = 1; width < size; width *= 2) {
     SmallVector<Value> earlier, later;
+    if (!neutral.empty() && dimension + 1 == H::rankOf(now[0])) { // Whole rows that are padding would take long.
+      SmallVector<int64_t> low(H::rankOf(now[0]), 0), high(low);
+      low[dimension] = width;
+      for (auto [value, one] : llvm::zip(now, neutral))
+        earlier.push_back(b.pad(b.sliceDim(value, dimension, 0, size - width), one, low, high));
+      now = combine(earlier, now);
+      continue;
+    }
     for (Value value : now) {
       earlier.push_back(b.sliceDim(value, dimension, 0, size - width));
       later.push_back(b.sliceDim(value, dimension, width, size));

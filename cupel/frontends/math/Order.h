@@ -12,11 +12,12 @@ std::pair<mlir::Value, mlir::Value> sorted(HloBuilder &b, mlir::Value x, int64_t
                                            bool descending, bool isStable = true);
 
 /// Running combination of several tensors along a dimension: `combine(earlier, later)`,
-/// associative.
+/// associative. With a scalar `neutral` of each, which as the earlier of two gives the later as it is, places of a last dimension that
+/// have nothing before them read that, and no two parts have to be joined.
 using Combine =
     std::function<llvm::SmallVector<mlir::Value>(mlir::ValueRange earlier, mlir::ValueRange later)>;
 llvm::SmallVector<mlir::Value> scan(HloBuilder &b, mlir::ValueRange values, int64_t dimension,
-                                    const Combine &combine);
+                                    const Combine &combine, mlir::ValueRange neutral = {});
 /// Running fold along a dimension.
 mlir::Value cumulative(HloBuilder &b, mlir::Value x, int64_t dimension, Fold fold);
 

@@ -164,3 +164,20 @@ func.func @pairs(%x: tensor<4x3x2xf32>, %y: tensor<4x2x3xf32>) -> (tensor<3x4x2x
   %2 = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<4x2x3xf32>) -> tensor<2x4x3xf32>
   return %0, %1, %2 : tensor<3x4x2xf32>, tensor<3x4x2xf32>, tensor<2x4x3xf32>
 }
+
+// -----
+
+// Bits of elements are elements, where there are as many of them.
+// CHECK-LABEL: func.func @bits
+// CHECK: tir.map(%arg0)
+// CHECK: stablehlo.bitcast_convert %{{.*}} : (tensor<f32>) -> tensor<i32>
+// CHECK: stablehlo.bitcast_convert %{{.*}} : (tensor<i32>) -> tensor<f32>
+// CHECK: tir.yield
+// CHECK-NOT: tir.map
+func.func @bits(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %one = stablehlo.constant dense<1> : tensor<8xi32>
+  %0 = stablehlo.bitcast_convert %x : (tensor<8xf32>) -> tensor<8xi32>
+  %1 = stablehlo.or %0, %one : tensor<8xi32>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<8xi32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}

@@ -4,6 +4,7 @@
 #include "cupel/compiler/backends/cpu/ByteKernel.h"
 #include "cupel/compiler/backends/cpu/ProductParts.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
+#include "cupel/compiler/backends/cpu/TurnedResult.h"
 #include "cupel/kernels/Convolution.h"
 #include "cupel/kernels/Correlation.h"
 #include "cupel/kernels/Pooling.h"
@@ -178,7 +179,7 @@ class ConvolutionKernel final : public Kernel {
 public:
   ConvolutionKernel(tir::ConvolutionOp op, EpilogueCode epilogue)
       : image(argumentOf(op.getImage())), isNarrow(!isF32(op.getImage())),
-        filters(cast<RankedTensorType>(op.getResult().getType()).getShape().back()),
+        filters(op.filters()), pixels(op.getTurned() ? pixelsOf(op) : 0),
         resultBytes(*dev::byteSizeOf(op.getResult().getType())), epilogue(std::move(epilogue)) {}
 
   Status load(dev::LaunchOp launch, tir::ConvolutionOp op, const kernels::ConvolutionShape &shape) {
@@ -237,11 +238,17 @@ public:
                          !(kernels::endsEachSumOnce(packed) && epilogue.mayWriteOverWhatItAdds(reads, result));
     if (isAside)
       result = frame.take<std::byte>(resultBytes);
-    epilogue.with(reads, result, [&](float *sums, const kernels::Epilogue &end) {
+    auto convolve = [&](float *sums, const kernels::Epilogue &end) {
       if (isNarrow)
         kernels::convolve(packed, halvesOf(reads[image]), sums, filters, end, kernelPool());
       else
         kernels::convolve(packed, floatsOf(reads[image]), sums, filters, end, kernelPool());
+    };
+    epilogue.with(reads, result, [&](float *sums, const kernels::Epilogue &end) {
+      if (pixels == 0)
+        return convolve(sums, end);
+      TurnedResult turned(end, sums, pixels, filters);
+      convolve(nullptr, turned.epilogue());
     });
     if (isAside)
       std::memcpy(writes[0], result, static_cast<size_t>(resultBytes));
@@ -251,9 +258,15 @@ public:
   std::string_view kind() const override { return "convolution"; }
 
 private:
+  static int64_t pixelsOf(tir::ConvolutionOp op) {
+    return ShapedType::getNumElements(llvm::ArrayRef(op.resultSizes()).drop_front().drop_back());
+  }
+
   unsigned image;
   bool isNarrow; // It is in bf16.
-  int64_t filters, resultBytes;
+  int64_t filters;
+  int64_t pixels; // Of an image of a result that lies channels first; 0: it does not.
+  int64_t resultBytes;
   EpilogueCode epilogue;
   Weights<kernels::PackedConvolution> weights;
 };
@@ -261,15 +274,14 @@ private:
 Result<KernelPointer> make(tir::ConvolutionOp op, dev::LaunchOp launch, KernelChoice choice) {
   if (!isByte(op.getImage()) && !op.getRounded() && !isF32(op.getImage()))
     return Error{ErrorCode::Unsupported, "convolutions are of f32, of numbers rounded to bf16 or of bytes"};
-  auto image = cast<RankedTensorType>(op.getImage().getType()),
-       result = cast<RankedTensorType>(op.getResult().getType());
+  auto image = cast<RankedTensorType>(op.getImage().getType());
   auto view = cast<tir::ViewAttr>(op.getViews()[0]);
   if (!view.getValid().empty())
     return Error{ErrorCode::Unsupported, "kernels of convolutions are not padded"};
   kernels::ConvolutionShape shape;
   shape.batch = image.getDimSize(0);
   shape.inputChannels = image.getShape().back();
-  shape.outputChannels = result.getShape().back();
+  shape.outputChannels = op.filters();
   for (unsigned i = 0; i < op.getWindow().size(); ++i) { // Of images, the depth stays one.
     size_t d = i + 3 - op.getWindow().size();
     shape.input[d] = image.getDimSize(i + 1);

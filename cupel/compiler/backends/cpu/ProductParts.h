@@ -131,6 +131,8 @@ private:
   static int64_t columnsOf(mlir::Operation *op) {
     if (auto product = mlir::dyn_cast<tir::ProductOp>(op))
       return int64_t(product.getColumns());
+    if (auto convolution = mlir::dyn_cast<tir::ConvolutionOp>(op))
+      return convolution.filters();
     return mlir::cast<mlir::RankedTensorType>(op->getResult(0).getType()).getShape().back();
   }
 

@@ -4,6 +4,8 @@
 #include "cupel/frontends/torch/ops/Reductions.h"
 #include "cupel/frontends/torch/ops/Shapes.h"
 
+#include <limits>
+
 namespace cupel::frontends::torch_import {
 
 using namespace mlir;
@@ -28,16 +30,20 @@ template <bool largest> void lowerCumulativeExtreme(Node &n) {
     n.out(0, x);
     return n.out(1, b.splatInteger(0, b.i64(), HloBuilder::shapeOf(x)));
   }
-  Value places = b.iota(HloBuilder::shapeOf(x), dim, b.i64());
+  // Places need no more bits than they have while they are carried along.
+  Dims shape(HloBuilder::shapeOf(x));
+  Type place = shape[dim] <= std::numeric_limits<int32_t>::max() ? b.i32() : b.i64();
+  Value places = b.iota(shape, dim, place);
+  Value neutral[] = {b.initialValue(largest ? Fold::Max : Fold::Min, HloBuilder::elementOf(x)), b.splatInteger(0, place, {})};
   auto result =
       scan(b, {x, places}, dim, [&](ValueRange earlier, ValueRange later) -> SmallVector<Value> {
         Value better =
             largest ? b.greaterEqual(later[0], earlier[0]) : b.lessEqual(later[0], earlier[0]);
         better = b.logicalOr(better, isNan(b, later[0]));
         return {b.select(better, later[0], earlier[0]), b.select(better, later[1], earlier[1])};
-      });
+      }, neutral);
   n.out(0, result[0]);
-  n.out(1, result[1]);
+  n.out(1, cast(b, result[1], b.i64()));
 }
 
 void lowerLogCumSumExp(Node &n) {
