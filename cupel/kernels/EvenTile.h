@@ -14,7 +14,7 @@ namespace {
 constexpr int kEvenRows[kMostTileVectors] = {12, 8, 5, 5};
 
 template <typename Step, int rows, int vectors>
-[[gnu::always_inline]] inline void computeEvenTile(const EvenRows &work, const Finish &finish, int64_t first) {
+[[gnu::always_inline]] inline void computeEvenTile(const EvenRows &work, const Finish *finish, int64_t first) {
   // An address is a pointer and once or twice the distance between rows: so there are few pointers.
   constexpr int kApart = 3, kPointers = (rows + kApart - 1) / kApart;
   const int64_t stride = work.aStride;
@@ -55,19 +55,26 @@ template <typename Step, int rows, int vectors>
   }
   if (k > 0)
     step(0);
-  putSums(sums, &finish, work.row + first, work.column, work.lastColumns, work.c + first * work.ldc, work.ldc);
+  if (work.bias) {
+#pragma unroll
+    for (int j = 0; j < vectors; ++j) {
+      const Vector bias = j + 1 < vectors ? load(work.bias + j * kWidth) : loadPart(work.bias + j * kWidth, work.lastColumns);
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        sums[i][j] = Step::add(sums[i][j], bias);
+    }
+  }
+  putSums(sums, finish, work.row + first, work.column, work.lastColumns, work.c + first * work.ldc, work.ldc);
 }
 
 template <typename Step, int vectors> void computeEvenTiles(const EvenRows &given) {
   const EvenRows work = given; // Copies that stores cannot change.
-  const Finish finish = *work.finish;
-  constexpr int kMost = kEvenRows[vectors - 1];
-  const int64_t tiles = (work.rows + kMost - 1) / kMost, end = work.rows - tiles * (kMost - 1);
-  int64_t row = 0;
-  for (int64_t i = 0; i < end; ++i, row += kMost)
-    computeEvenTile<Step, kMost, vectors>(work, finish, row);
-  for (; row < work.rows; row += kMost - 1)
-    computeEvenTile<Step, kMost - 1, vectors>(work, finish, row);
+  const Finish copy = work.finish ? *work.finish : Finish();
+  const Finish *finish = work.finish ? &copy : nullptr;
+  constexpr int kRows = kEvenRows[vectors - 1];
+  // The last rows again, with some before them: nothing is accumulated in the result.
+  for (int64_t row = 0; row < work.rows; row += kRows)
+    computeEvenTile<Step, kRows, vectors>(work, finish, row + kRows <= work.rows ? row : work.rows - kRows);
 }
 
 template <typename Step, int vectors> constexpr void addEvenTiles(EvenFunction (&functions)[kMostTileVectors]) {

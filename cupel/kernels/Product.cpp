@@ -50,39 +50,31 @@ bool isPlain(const PanelProduct &product, bool isCopied) {
          !end.bias && !end.finish && !end.function && product.depth <= kMostDepth && product.depth * product.cut.columns <= kMostFloats;
 }
 
-/// Rows of A a fixed distance apart times panels, as EvenRows has it: what is alike for all panels.
-bool isEven(const KernelTable &kernels, const PanelProduct &product, int64_t steps) {
+/// Whether a unit is computed as EvenRows has it, if rows of A are a fixed distance apart.
+bool isEven(const KernelTable &kernels, const PanelProduct &product, int64_t rows, int64_t steps) {
   constexpr int64_t kMostSteps = 48;
   const Epilogue &end = *product.epilogue;
-  return kernels.evenTiles[product.hasPairs][0] && !kernels.blocks && steps > 0 && steps <= kMostSteps && !product.bStride && !product.hasIntegers &&
-         !product.bytes && !end.bias && !end.function && end.finish && (product.c || end.finish->narrow);
+  const Finish *finish = end.finish;
+  const bool isKnown = kernels.evenTiles[product.hasPairs][0] && !kernels.blocks && !product.bStride && !product.hasIntegers && !product.bytes;
+  const bool hasPlace = product.c || (finish && finish->narrow);
+  return isKnown && hasPlace && !end.function && !(finish && (finish->rows || finish->narrowRows)) && steps > 0 && steps <= kMostSteps &&
+         rows >= *std::max_element(kernels.evenRows, kernels.evenRows + kMostTileVectors);
 }
 
-/// Whether so many rows are tiles of the largest number of rows and of one less.
-bool areWholeTiles(int64_t rows, int64_t most) {
-  int64_t tiles = (rows + most - 1) / most;
-  return rows >= tiles * (most - 1);
-}
-
-/// False where nothing was done: some panel cannot be computed so.
-bool multiplyEven(const KernelTable &kernels, const PanelProduct &product, EvenRows work, int64_t firstPanel, int64_t endPanel) {
+/// `work` is what is alike for all panels.
+void multiplyEven(const KernelTable &kernels, const PanelProduct &product, EvenRows work, int64_t firstPanel, int64_t endPanel) {
   const PanelCut &cut = product.cut;
-  // The first panels are one vector wider, if they are not all the same.
-  for (int64_t panel : {firstPanel, endPanel - 1})
-    if (!areWholeTiles(work.rows, kernels.evenRows[cut.vectorsOf(panel) - 1]))
-      return false;
-  work.finish = product.epilogue->finish;
-  work.ldc = product.ldc;
+  const float *bias = product.epilogue->bias ? product.epilogue->bias + product.firstColumn : nullptr;
   float *c = work.c;
   for (int64_t panel = firstPanel; panel < endPanel; ++panel) {
     int64_t column = cut.columnOf(panel), vectors = cut.vectorsOf(panel);
     work.b = product.panels + column * work.depth;
     work.c = c ? c + column : nullptr;
+    work.bias = bias ? bias + column : nullptr;
     work.column = product.firstColumn + column;
     work.lastColumns = cut.columnsOf(panel) - (vectors - 1) * cut.width;
     kernels.evenTiles[product.hasPairs][vectors - 1](work);
   }
-  return true;
 }
 
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
@@ -96,7 +88,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   int64_t steps = product.hasPairs ? (product.depth + 1) / 2 : product.depth;
   int64_t first = row * product.a.rowStride;
   // Rows of A, which are pairs of bf16 if it has these.
-  const float *a = product.a.data + first;
+  const float *a = product.narrow ? reinterpret_cast<const float *>(product.narrow + first) : product.a.data + first;
   int64_t aStride = product.a.rowStride;
   if (isCopied) {
     // An odd number of lines between rows.
@@ -113,16 +105,25 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
           copy, stride);
     a = copy;
     aStride = stride;
-  } else if (product.narrow) {
-    a = reinterpret_cast<const float *>(product.narrow + first);
   }
   // Of bf16, rows may begin in the middle of a float.
   const bool hasHalves = !isCopied && product.narrow;
   float *c = product.c ? product.c + row * product.ldc : nullptr;
-  if ((!hasHalves || aStride % 2 == 0) && isEven(kernels, product, steps) &&
-      multiplyEven(kernels, product, {count, a, hasHalves ? aStride / 2 : aStride, nullptr, steps, c, 0, nullptr, product.firstRow + row, 0, 0},
-                   firstPanel, endPanel))
-    return;
+  if ((!hasHalves || aStride % 2 == 0) && isEven(kernels, product, count, steps))
+    return multiplyEven(kernels, product,
+                        {.rows = count,
+                         .a = a,
+                         .aStride = hasHalves ? aStride / 2 : aStride,
+                         .b = nullptr,
+                         .depth = steps,
+                         .c = c,
+                         .ldc = product.ldc,
+                         .bias = nullptr,
+                         .finish = product.epilogue->finish,
+                         .row = product.firstRow + row,
+                         .column = 0,
+                         .lastColumns = 0},
+                        firstPanel, endPanel);
   auto **rows = frame.take<const float *>(count);
   for (int64_t i = 0; i < count; ++i)
     rows[i] = hasHalves ? reinterpret_cast<const float *>(product.narrow + first + i * aStride) : a + i * aStride;
