@@ -80,9 +80,13 @@ struct EvenAndOdd {
 /// What lies beside a line.
 alignas(64) constexpr float kBeside[2 * kWidth] = {};
 
+/// Where pixels lie whose taps some function computes: the first or the last column that they read is one beside the line, and no other is; or
+/// nothing is known.
+enum class Beside { Nothing, First, Last, Both, Any };
+
 /// Some channels of `pixels` pixels side by side, from pixel x on. What taps find beside the line
 /// is zero, which changes no sum: weights are finite.
-template <typename Channels, int columns, int stride, int pixels, bool isInside>
+template <typename Channels, int columns, int stride, int pixels, Beside beside>
 [[gnu::always_inline]] inline void depthwiseTile(const DepthwiseSpan &span, int64_t x,
                                                  int64_t channel) {
   using Element = typename Channels::Element;
@@ -99,12 +103,17 @@ template <typename Channels, int columns, int stride, int pixels, bool isInside>
 #pragma unroll
     for (int n = 0; n < kInputs; ++n) {
       const Element *from = line + (first + n) * step;
-      if constexpr (!isInside)
+      if constexpr (beside == Beside::Any)
         from = first + n >= 0 && first + n < span.width
                    ? from
                    : reinterpret_cast<const Element *>(kBeside);
-      Vector input[kVectors];
-      Channels::read(from, input);
+      Vector input[kVectors] = {};
+      // Compilers would load all of them first, for which there are not enough registers. Larger kernels were measured to be slower so.
+      if constexpr (columns == 3)
+        asm volatile("" ::: "memory");
+      constexpr bool isFirst = beside == Beside::First || beside == Beside::Both, isLast = beside == Beside::Last || beside == Beside::Both;
+      if (!(isFirst && n == 0) && !(isLast && n + 1 == kInputs))
+        Channels::read(from, input);
       // In the order of taps for each pixel, since inputs are in the order of columns.
 #pragma unroll
       for (int k = 0; k < columns; ++k)
@@ -128,13 +137,21 @@ template <typename Channels, int columns, int stride>
 [[gnu::always_inline]] inline void depthwisePixels(const DepthwiseSpan &span, int64_t x,
                                                    int64_t count, int64_t channel) {
   if (count == 1)
-    return depthwiseTile<Channels, columns, stride, 1, false>(span, x, channel);
+    return depthwiseTile<Channels, columns, stride, 1, Beside::Any>(span, x, channel);
   if (count == kSomePixels)
-    return depthwiseTile<Channels, columns, stride, kSomePixels, false>(span, x, channel);
-  int64_t first = span.first + x * stride;
-  if (first >= 0 && first + (kManyPixels - 1) * stride + columns <= span.width)
-    return depthwiseTile<Channels, columns, stride, kManyPixels, true>(span, x, channel);
-  depthwiseTile<Channels, columns, stride, kManyPixels, false>(span, x, channel);
+    return depthwiseTile<Channels, columns, stride, kSomePixels, Beside::Any>(span, x, channel);
+  const int64_t first = span.first + x * stride, left = span.width - first - ((kManyPixels - 1) * stride + columns);
+  if (first >= 0 && left >= 0)
+    return depthwiseTile<Channels, columns, stride, kManyPixels, Beside::Nothing>(span, x, channel);
+  if constexpr (columns == 3) {
+    if (first == -1 && left >= 0)
+      return depthwiseTile<Channels, columns, stride, kManyPixels, Beside::First>(span, x, channel);
+    if (first >= 0 && left == -1)
+      return depthwiseTile<Channels, columns, stride, kManyPixels, Beside::Last>(span, x, channel);
+    if (first == -1 && left == -1)
+      return depthwiseTile<Channels, columns, stride, kManyPixels, Beside::Both>(span, x, channel);
+  }
+  depthwiseTile<Channels, columns, stride, kManyPixels, Beside::Any>(span, x, channel);
 }
 
 /// Some pixels with all their channels.

@@ -24,6 +24,9 @@ struct Finish {
   /// Not null: the result goes there, rounded to bf16, and not to C. As many columns, rows `narrowStride` apart.
   uint16_t *narrow = nullptr;
   int64_t narrowStride = 0;
+  /// Numbers below 2^-126 may become zero while they are rounded, as they do in products of bf16: either all of a result that are
+  /// rounded in registers do, or none.
+  bool losesDenormals = false;
 };
 
 /// Steps with a number for each column, in this order: a sum, factors, a sum. What is null is left out, but the first factor is there.

@@ -119,16 +119,23 @@ template <int rows, int vectors>
 #if defined(__AVX512BF16__)
   DenormalNumbers found;
   uint16_t *to = finish.narrow + row * finish.narrowStride + column;
+  auto putRows = [&](auto &&lookAt) __attribute__((always_inline)) {
 #pragma unroll
-  for (int i = 0; i < rows; ++i) {
-    Vector values[vectors];
+    for (int i = 0; i < rows; ++i) {
+      Vector values[vectors];
 #pragma unroll
-    for (int j = 0; j < vectors; ++j) {
-      values[j] = limited(i, j);
-      found.lookAt(values[j]);
+      for (int j = 0; j < vectors; ++j) {
+        values[j] = limited(i, j);
+        lookAt(values[j]);
+      }
+      storeNormal(to + i * finish.narrowStride, values, kWidth);
     }
-    storeNormal(to + i * finish.narrowStride, values);
+  };
+  if (finish.losesDenormals) {
+    putRows([](Vector) {});
+    return true;
   }
+  putRows([&](Vector value) __attribute__((always_inline)) { found.lookAt(value); });
   // Rows that had one are put again, as it has to be.
   return !found.any();
 #else
@@ -145,7 +152,7 @@ template <int rows, int vectors>
       return;
     finishSums(sums, *finish, row, column, count);
     if (finish->narrow)
-      return storeRounded(sums, finish->narrow + row * finish->narrowStride + column, finish->narrowStride, count);
+      return storeRounded(sums, finish->narrow + row * finish->narrowStride + column, finish->narrowStride, count, finish->losesDenormals);
   }
 #pragma unroll
   for (int i = 0; i < rows; ++i)

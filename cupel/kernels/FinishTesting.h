@@ -30,7 +30,7 @@ struct FinishOperands {
   }
 
   /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16, a factor and an addend
-  /// that are one step, rows in bf16.
+  /// that are one step, rows in bf16, numbers that may be lost.
   Finish make(int which) {
     Finish finish;
     if (which & 1)
@@ -58,6 +58,7 @@ struct FinishOperands {
       finish.addends = addends.data();
       finish.isJoined = true;
     }
+    finish.losesDenormals = (which & 512) != 0;
     return finish;
   }
 };
@@ -92,6 +93,13 @@ inline float finishedElement(const Finish &finish, float value, int64_t row, int
 inline uint16_t roundedToBf16(float value) {
   auto bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((std::isnan(value) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// What a finish makes of it, where its result is in bf16.
+inline uint16_t narrowedElement(const Finish &finish, float value) {
+  // Those that round to bf16 in one instruction multiply it too.
+  bool isLost = finish.losesDenormals && currentKernels().pairTiles[0][0] && std::fpclassify(value) == FP_SUBNORMAL;
+  return roundedToBf16(isLost ? std::copysign(0.0f, value) : value);
 }
 
 } // namespace cupel::kernels

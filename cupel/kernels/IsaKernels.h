@@ -6,6 +6,7 @@
 #include "cupel/kernels/Bf16Kernels.h"
 #include "cupel/kernels/ColumnKernels.h"
 #include "cupel/kernels/DepthwiseKernels.h"
+#include "cupel/kernels/EvenTile.h"
 #include "cupel/kernels/FinishKernels.h"
 #include "cupel/kernels/GroupedKernels.h"
 #include "cupel/kernels/HalfTile.h"
@@ -67,6 +68,7 @@ constexpr KernelTable makeTable(const char *name) {
   addHalfTiles<2, 1>(table);
   addHalfTiles<3, 1>(table);
   addHalfTiles<4, 1>(table);
+  addEvenTiles(table);
   addPlainTiles<1, 1>(table);
   addPlainTiles<2, 1>(table);
   addPlainTiles<3, 1>(table);

@@ -53,6 +53,22 @@ struct RowTile {
 };
 using RowFunction = void (*)(const RowTile &);
 
+/// Rows of C below each other, whose sums have a short depth in one piece: those of A are `aStride` apart, B is a packed panel.
+struct EvenRows {
+  int64_t rows;
+  const float *a;
+  int64_t aStride;
+  const float *b;
+  int64_t depth;
+  float *c;
+  int64_t ldc;
+  const float *bias;    // As a tile's; or null.
+  const Finish *finish; // The same.
+  int64_t row, column;
+  int64_t lastColumns; // Of the last vector.
+};
+using EvenFunction = void (*)(const EvenRows &);
+
 /// How the columns of a tile end: with a whole vector, with a part of one, or with no more than half of one.
 enum class PlainEnd { Whole, Part, Half };
 
@@ -285,6 +301,10 @@ struct KernelTable {
   /// The same where they are four neighbouring bytes: B's have a sign; [1]: A's as well, and are multiplied as if
   /// each were greater by 128. A bias is integers too.
   TileFunction byteTiles[2][kMostTileVectors][kMostTileRows];
+  /// For [vectors - 1], [1]: of pairs as above; null where there are none. There are `evenRows`
+  /// rows at least, and nothing is added to them that C may lie upon: some are computed twice.
+  EvenFunction evenTiles[2][kMostTileVectors];
+  int evenRows[kMostTileVectors];
   /// [PlainEnd][vectors - 1, the last one counted][rows - 1]; in f32, of as many rows and vectors as `tiles`.
   PlainFunction plainTiles[3][kMostTileVectors][kMostTileRows];
   const BlockTable *blocks; // Null: there are no matrix registers.

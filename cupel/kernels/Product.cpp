@@ -50,6 +50,33 @@ bool isPlain(const PanelProduct &product, bool isCopied) {
          !end.bias && !end.finish && !end.function && product.depth <= kMostDepth && product.depth * product.cut.columns <= kMostFloats;
 }
 
+/// Whether a unit is computed as EvenRows has it, if rows of A are a fixed distance apart.
+bool isEven(const KernelTable &kernels, const PanelProduct &product, int64_t rows, int64_t steps) {
+  constexpr int64_t kMostSteps = 48;
+  const Epilogue &end = *product.epilogue;
+  const Finish *finish = end.finish;
+  const bool isKnown = kernels.evenTiles[product.hasPairs][0] && !kernels.blocks && !product.bStride && !product.hasIntegers && !product.bytes;
+  const bool hasPlace = product.c || (finish && finish->narrow);
+  return isKnown && hasPlace && !end.function && !(finish && (finish->rows || finish->narrowRows)) && steps > 0 && steps <= kMostSteps &&
+         rows >= *std::max_element(kernels.evenRows, kernels.evenRows + kMostTileVectors);
+}
+
+/// `work` is what is alike for all panels.
+void multiplyEven(const KernelTable &kernels, const PanelProduct &product, EvenRows work, int64_t firstPanel, int64_t endPanel) {
+  const PanelCut &cut = product.cut;
+  const float *bias = product.epilogue->bias ? product.epilogue->bias + product.firstColumn : nullptr;
+  float *c = work.c;
+  for (int64_t panel = firstPanel; panel < endPanel; ++panel) {
+    int64_t column = cut.columnOf(panel), vectors = cut.vectorsOf(panel);
+    work.b = product.panels + column * work.depth;
+    work.c = c ? c + column : nullptr;
+    work.bias = bias ? bias + column : nullptr;
+    work.column = product.firstColumn + column;
+    work.lastColumns = cut.columnsOf(panel) - (vectors - 1) * cut.width;
+    kernels.evenTiles[product.hasPairs][vectors - 1](work);
+  }
+}
+
 void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
                   int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
                   int64_t panelAfter) {
@@ -58,9 +85,11 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
                                    product.panels, product.bStride, firstPanel, endPanel, product.c + row * product.ldc, product.ldc});
   ScratchFrame frame;
   int64_t count = endRow - row;
-  auto **rows = frame.take<const float *>(count);
   int64_t steps = product.hasPairs ? (product.depth + 1) / 2 : product.depth;
   int64_t first = row * product.a.rowStride;
+  // Rows of A, which are pairs of bf16 if it has these.
+  const float *a = product.narrow ? reinterpret_cast<const float *>(product.narrow + first) : product.a.data + first;
+  int64_t aStride = product.a.rowStride;
   if (isCopied) {
     // An odd number of lines between rows.
     int64_t stride = (steps + 31) / 32 * 32 + 16;
@@ -74,15 +103,30 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
       (product.hasPairs ? kernels.copyPairs : kernels.copyWidened)(
           product.narrow + first, product.a.rowStride, product.a.columnStride, count, product.depth,
           copy, stride);
-    for (int64_t i = 0; i < count; ++i)
-      rows[i] = copy + i * stride;
-  } else if (product.narrow) {
-    for (int64_t i = 0; i < count; ++i)
-      rows[i] = reinterpret_cast<const float *>(product.narrow + first + i * product.a.rowStride);
-  } else {
-    for (int64_t i = 0; i < count; ++i)
-      rows[i] = product.a.data + first + i * product.a.rowStride;
+    a = copy;
+    aStride = stride;
   }
+  // Of bf16, rows may begin in the middle of a float.
+  const bool hasHalves = !isCopied && product.narrow;
+  float *c = product.c ? product.c + row * product.ldc : nullptr;
+  if ((!hasHalves || aStride % 2 == 0) && isEven(kernels, product, count, steps))
+    return multiplyEven(kernels, product,
+                        {.rows = count,
+                         .a = a,
+                         .aStride = hasHalves ? aStride / 2 : aStride,
+                         .b = nullptr,
+                         .depth = steps,
+                         .c = c,
+                         .ldc = product.ldc,
+                         .bias = nullptr,
+                         .finish = product.epilogue->finish,
+                         .row = product.firstRow + row,
+                         .column = 0,
+                         .lastColumns = 0},
+                        firstPanel, endPanel);
+  auto **rows = frame.take<const float *>(count);
+  for (int64_t i = 0; i < count; ++i)
+    rows[i] = hasHalves ? reinterpret_cast<const float *>(product.narrow + first + i * aStride) : a + i * aStride;
   RowsTimesPanels work = {};
   work.rows = rows;
   work.rowCount = count;
@@ -97,7 +141,7 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.firstPanel = firstPanel;
   work.endPanel = endPanel;
   work.panelAfter = panelAfter;
-  work.c = product.c ? product.c + row * product.ldc : nullptr;
+  work.c = c;
   work.ldc = product.ldc;
   work.row = product.firstRow + row;
   work.column = product.firstColumn;

@@ -25,7 +25,7 @@ inline void storeRounded(uint16_t *to, Vector value, int64_t count) {
 
 #if defined(__AVX512BF16__)
 /// The processor's instructions that round to bf16 take denormal numbers for zero, which hardly any
-/// block has.
+/// block has. What is rounded is looked at, unless they may be lost (Finish::losesDenormals).
 class DenormalNumbers {
 public:
   [[gnu::always_inline]] void lookAt(Vector value) {
@@ -40,41 +40,63 @@ private:
   unsigned found = 0;
 };
 
-/// A row without denormal numbers: two vectors at a time, as many as there are.
+/// The first `count` of a vector's numbers.
+[[gnu::always_inline]] inline void storePart(uint16_t *to, __bf16 __attribute__((vector_size(kWidth * 2))) halves, int64_t count) {
+  using Shorts = short __attribute__((vector_size(kWidth * 2)));
+  __builtin_ia32_storedquhi256_mask(reinterpret_cast<Shorts *>(to), __builtin_bit_cast(Shorts, halves), static_cast<uint16_t>((1u << count) - 1));
+}
+
+/// A row without denormal numbers, or whose denormal numbers may become zero: two vectors at a time, as many as there are. Of the
+/// last one, `count` elements are there.
 template <int vectors>
-[[gnu::always_inline]] inline void storeNormal(uint16_t *to, const Vector (&values)[vectors]) {
+[[gnu::always_inline]] inline void storeNormal(uint16_t *to, const Vector (&values)[vectors], int64_t count) {
   using Floats = float __attribute__((vector_size(kWidth * 4)));
   using Halves = __bf16 __attribute__((vector_size(kWidth * 2)));
   using Pair = __bf16 __attribute__((vector_size(kWidth * 4)));
+  auto halvesOf = [](Vector value) __attribute__((always_inline)) {
+    return __builtin_ia32_cvtneps2bf16_512_mask(__builtin_bit_cast(Floats, value), Halves{}, static_cast<unsigned short>(0xffff));
+  };
+  constexpr int kLast = vectors - 1;
+  const bool isWhole = count == kWidth;
 #pragma unroll
   for (int j = 0; j + 1 < vectors; j += 2) {
+    if (j + 1 == kLast && !isWhole) {
+      const Halves halves = halvesOf(values[j]);
+      __builtin_memcpy(to + j * kWidth, &halves, sizeof halves);
+      break;
+    }
     Pair pair = __builtin_ia32_cvtne2ps2bf16_512(__builtin_bit_cast(Floats, values[j + 1]),
                                                  __builtin_bit_cast(Floats, values[j]));
     __builtin_memcpy(to + j * kWidth, &pair, sizeof pair);
   }
-  if constexpr (vectors % 2 == 1) {
-    Halves halves =
-        __builtin_ia32_cvtneps2bf16_512_mask(__builtin_bit_cast(Floats, values[vectors - 1]),
-                                             Halves{}, static_cast<unsigned short>(0xffff));
-    __builtin_memcpy(to + (vectors - 1) * kWidth, &halves, sizeof halves);
-  }
+  if (vectors % 2 == 0 && isWhole)
+    return;
+  const Halves halves = halvesOf(values[kLast]);
+  if (isWhole)
+    __builtin_memcpy(to + kLast * kWidth, &halves, sizeof halves);
+  else
+    storePart(to + kLast * kWidth, halves, count);
 }
 #endif
 
-/// Rows of a block, of whose last vectors `count` elements are there.
+/// Rows of a block, of whose last vectors `count` elements are there. Denormal numbers become zero where that is allowed and the
+/// processor does it by the way.
 template <int rows, int vectors>
-[[gnu::always_inline]] inline void storeRounded(const Vector (&sums)[rows][vectors], uint16_t *to, int64_t stride, int64_t count) {
+[[gnu::always_inline]] inline void storeRounded(const Vector (&sums)[rows][vectors], uint16_t *to, int64_t stride, int64_t count,
+                                                [[maybe_unused]] bool losesDenormals) {
 #if defined(__AVX512BF16__)
   DenormalNumbers found;
-#pragma unroll
-  for (int i = 0; i < rows; ++i)
-#pragma unroll
-    for (int j = 0; j < vectors; ++j)
-      found.lookAt(sums[i][j]);
-  if (!found.any() && count == kWidth) {
+  if (!losesDenormals) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)
-      storeNormal(to + i * stride, sums[i]);
+#pragma unroll
+      for (int j = 0; j < vectors; ++j)
+        found.lookAt(sums[i][j]);
+  }
+  if (!found.any()) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+      storeNormal(to + i * stride, sums[i], count);
     return;
   }
 #endif

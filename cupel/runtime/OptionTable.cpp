@@ -52,8 +52,10 @@ constexpr OptionInfo kTable[] = {
      .mayBeFile = true},
     {.name = "precision", .type = Type::String, .scopes = kBoth, .defaultText = "f32", .environment = "",
      .help = "What products and convolutions of f32 multiply: f32, or bf16 (operands are rounded to bf16, sums stay f32). With bf16/bf16 "
-             "what they read is bf16 for all that read it, such as residuals, and so is what waits to be added to another product, as in the bf16 modes of other runtimes. Products that "
-             "ask for more than the default precision, or name an algorithm, keep f32. On processors without instructions for bf16 "
+             "what they read is bf16 for all that read it, such as residuals, and so is what waits to be added to another product, as in "
+             "the bf16 modes of other runtimes. Products that ask for more than the default precision, or name an algorithm, keep f32. "
+             "Where the processor rounds by itself, numbers below 2^-126 may become zero when convolutions round what they made. On "
+             "processors without instructions for bf16 "
              "it is emulated, with the same meaning: `precision` in the cost analysis, and `cupel compile --report`, count the "
              "products and say which it is. Results are judged as those of a device that declares bf16/f32, or bf16 for all. Of other "
              "plugins than ours it declares what they compute in (reference/compare.md).",

@@ -319,6 +319,8 @@ void form(stablehlo::ConvolutionOp op) {
       builder.getI64IntegerAttr(int64_t(op.getFeatureGroupCount())),
       isOfBf16 ? builder.getUnitAttr() : UnitAttr(), bytes ? zerosOf(builder, *bytes) : DenseI64ArrayAttr(), UnitAttr(),
       builder.getArrayAttr({view}));
+  if (isOfBf16 && op->hasAttr(compiler::kNarrowedAttr)) // Kernels want to know who asked for bf16.
+    convolution->setAttr(compiler::kNarrowedAttr, builder.getUnitAttr());
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&convolution.getBody(), {},

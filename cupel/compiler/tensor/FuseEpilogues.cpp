@@ -1,5 +1,6 @@
 // What is done to every element of a product or convolution is done while it is at hand.
 
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/compiler/rewrites/Rewrites.h"
 #include "cupel/compiler/tensor/ElementBody.h"
 #include "cupel/compiler/tensor/Passes.h"
@@ -154,6 +155,8 @@ void fuse(Operation *op, Taken &taken) {
           convolution.getWindowAttr(), convolution.getStridesAttr(), convolution.getPaddingAttr(),
           convolution.getDilationsAttr(), convolution.getSpreadAttr(), convolution.getGroupsAttr(),
           convolution.getRoundedAttr(), convolution.getZerosAttr(), UnitAttr(), builder.getArrayAttr(views));
+      if (Attribute narrowed = convolution->getAttr(compiler::kNarrowedAttr))
+        fused->setAttr(compiler::kNarrowedAttr, narrowed);
     }
     bodyOf(fused).push_back(body.write({result}, op->getLoc(), leading));
     if (isOnlyRounded(op))

@@ -62,11 +62,12 @@ func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor
   return %4, %5 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
 }
 
-// Images of colours, and channels each by itself, which are read in bf16 where their maker can give it.
+// Images of colours, and channels each by itself, which are read in bf16 where their maker can give it. That bf16 was asked for and is not
+// the program's is still to be seen.
 // CHECK-LABEL: func.func @rounded_few
 // CHECK: tir.convolution(%arg0, %arg1) {{.*}} groups 1 rounded reading
 // CHECK: %[[N:.*]] = stablehlo.convert {{.*}} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
-// CHECK: tir.convolution(%[[N]], {{.*}} groups 8 rounded reading
+// CHECK: tir.convolution(%[[N]], {{.*}} groups 8 rounded reading {{.*}}] attributes {cupel.narrowed} :
 func.func @rounded_few(%x: tensor<1x6x6x3xf32>, %v: tensor<3x3x3x8xf32>, %w: tensor<3x3x1x8xf32>) -> tensor<1x2x2x8xf32> {
   %0 = stablehlo.convert %x : (tensor<1x6x6x3xf32>) -> tensor<1x6x6x3xbf16>
   %1 = stablehlo.convert %0 : (tensor<1x6x6x3xbf16>) -> tensor<1x6x6x3xf32>
@@ -135,10 +136,10 @@ func.func @narrow(%x: tensor<1x6x6x16xf32>, %w: tensor<3x3x16x8xf32>) -> (tensor
   return %6, %7, %e : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>, tensor<1x6x6x16xf32>
 }
 
-// Written in bf16: sums are f32 and rounded once. Who asks for more gets f32. An argument is transposed as it
+// Written in bf16, and not marked: sums are f32 and rounded once. Who asks for more gets f32. An argument is transposed as it
 // is. Sums of windows are f32, the greatest stays what it is.
 // CHECK-LABEL: func.func @written
-// CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}} : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xf32>
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}}] : (tensor<1x6x6x16xbf16>, tensor<3x3x16x8xbf16>) -> tensor<1x4x4x8xf32>
 // CHECK: %[[T:.*]] = stablehlo.transpose %arg2
 // CHECK: tir.convolution(%[[T]], {{.*}} groups 1 rounded reading {{.*}} : (tensor<1x6x6x3xbf16>
 // CHECK: tir.convolution({{.*}} groups 1 reading {{.*}} : (tensor<1x6x6x16xf32>, tensor<3x3x16x8xf32>)

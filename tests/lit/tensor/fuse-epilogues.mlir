@@ -109,3 +109,17 @@ func.func @main(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>, %v: tensor<6x8xf32>) -
   %4 = stablehlo.add %0, %3 : tensor<4x8xf32>
   return %4 : tensor<4x8xf32>
 }
+
+// -----
+
+// That bf16 was asked for stays known behind a fusion.
+// CHECK-LABEL: func.func @narrowed
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} rounded reading {{.*}}] attributes {cupel.narrowed} : (tensor<1x4x4x8xbf16>, tensor<1x1x8x16xf32>) -> tensor<1x4x4x16xbf16>
+func.func @narrowed(%x: tensor<1x4x4x8xbf16>, %w: tensor<1x1x8x16xf32>) -> tensor<1x4x4x16xbf16> {
+  %0 = tir.convolution(%x, %w) window [1, 1] strides [1, 1] padding [0, 0, 0, 0] dilations [1, 1] groups 1 rounded reading [#tir.view<0, [0, 0, 16, 1]>] attributes {cupel.narrowed} : (tensor<1x4x4x8xbf16>, tensor<1x1x8x16xf32>) -> tensor<1x4x4x16xf32> {
+  ^bb0(%e: tensor<f32>):
+    tir.yield %e : tensor<f32>
+  }
+  %1 = stablehlo.convert %0 : (tensor<1x4x4x16xf32>) -> tensor<1x4x4x16xbf16>
+  return %1 : tensor<1x4x4x16xbf16>
+}

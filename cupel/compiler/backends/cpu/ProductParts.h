@@ -7,6 +7,7 @@
 #include "cupel/compiler/backends/cpu/FinishSteps.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/brief/Brief.h"
+#include "cupel/compiler/passes/NarrowProducts.h"
 #include "cupel/kernels/Product.h"
 #include "cupel/kernels/Scratch.h"
 #include "cupel/compiler/backends/cpu/Unpack.h"
@@ -57,6 +58,7 @@ public:
       return epilogue;
     if (isRounding(map)) {
       epilogue.narrowStride = columnsOf(op);
+      epilogue.losesDenormals = op->hasAttr(kNarrowedAttr);
       return epilogue;
     }
     auto elements = double(result.getNumElements());
@@ -120,6 +122,7 @@ public:
     if (narrowStride > 0) {
       finish.narrow = reinterpret_cast<uint16_t *>(result);
       finish.narrowStride = narrowStride;
+      finish.losesDenormals = losesDenormals;
       epilogue.finish = &finish;
     }
     epilogue.function = brief ? &runBrief : code.function;
@@ -195,6 +198,7 @@ private:
   std::optional<FinishSteps> steps;
   bool isElsewhere = false;
   int64_t narrowStride = 0; // Of a result in bf16 that kernels round themselves; 0: there is none.
+  bool losesDenormals = false; // While it is rounded: the program has f32, and precision=bf16 was asked for.
   codegen::CompiledBlockMap code;
   std::shared_ptr<const cupel::brief::BlockWork> brief;
 };
