@@ -3,6 +3,7 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/Grid.h"
 #include "cupel/reference/QuantizedJitter.h"
+#include "cupel/reference/Registry.h"
 #include "cupel/reference/RoundingFacts.h"
 #include "cupel/tensor/Float.h"
 
@@ -55,7 +56,7 @@ void planJitter(Operation &op, Step &step) {
     if (combinesByRounding(op)) {
       step.jittered = Jittered::Operands;
       step.terms = termsOf(op);
-      step.movesParts = isa<stablehlo::ReduceOp>(op) && op.getNumOperands() == 2;
+      step.movesParts = Registry::get().isMover(op.getName().getStringRef()) && op.getNumOperands() == 2;
     }
     return;
   }

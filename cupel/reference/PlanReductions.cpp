@@ -226,7 +226,7 @@ Result<StepFunction> planMap(Operation *op, Planning &planning) {
 } // namespace
 
 void registerReductions(Registry &registry) {
-  registry.add("stablehlo.reduce", planReduce);
+  registry.addMover("stablehlo.reduce", planReduce);
   registry.add("stablehlo.reduce_window", planReduceWindow);
   registry.add("stablehlo.select_and_scatter", planSelectAndScatter);
   registry.add("stablehlo.map", planMap);

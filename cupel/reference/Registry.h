@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace cupel::reference {
 
@@ -55,11 +56,19 @@ public:
   static const Registry &get();
 
   void add(mlir::StringRef name, Planner planner) { planners[name] = planner; }
+  /// The same of an operation that can move its operand itself, while it reads it, if that is the only one beside an initial value
+  /// (Step::movesParts).
+  void addMover(mlir::StringRef name, Planner planner) {
+    add(name, planner);
+    movers.insert(name);
+  }
+  bool isMover(mlir::StringRef name) const { return movers.contains(name); }
   Planner find(mlir::StringRef name) const { return planners.lookup(name); }
   std::vector<std::string> names() const;
 
 private:
   llvm::StringMap<Planner> planners;
+  llvm::StringSet<> movers;
 };
 
 // The families.
