@@ -13,7 +13,8 @@ const Registry &Registry::get() {
     registerLinear(all);
     registerQuantized(all);
     registerProbes(all);
-    registerCommunication(all);
+    registerCollectives(all);
+    registerProcesses(all);
     registerManual(all);
     return all;
   }();

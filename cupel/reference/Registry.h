@@ -80,7 +80,8 @@ void registerReductions(Registry &registry);
 void registerLinear(Registry &registry);
 void registerQuantized(Registry &registry);
 void registerProbes(Registry &registry);
-void registerCommunication(Registry &registry);
+void registerCollectives(Registry &registry);
+void registerProcesses(Registry &registry); // ids, channels, feeds, futures, grids
 void registerManual(Registry &registry); // computations on the pieces devices hold
 
 // What planners share.

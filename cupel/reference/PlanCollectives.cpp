@@ -1,4 +1,4 @@
-// Operations between processes: collectives, channels, feeds, and grids of programs.
+// Collectives: what the processes of a group make of their operands together.
 
 #include "cupel/reference/PlanCommunication.h"
 
@@ -8,7 +8,6 @@
 #include "cupel/reference/Registry.h"
 #include "cupel/reference/StridedCopy.h"
 
-#include "cupel/ir/interpreter/Interpreter.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 
 #include <cstring>
@@ -19,6 +18,31 @@ using namespace mlir;
 using tensor::DType;
 using tensor::ElementType;
 using tensor::Tensor;
+
+int64_t channelOf(Operation *op) {
+  auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
+  return handle ? handle.getHandle() : 0;
+}
+
+Grid::Tensors tensorsOf(StepArguments &arguments, size_t count) {
+  Grid::Tensors values;
+  for (size_t i = 0; i < count; ++i)
+    values.push_back(arguments.tensor(i));
+  return values;
+}
+
+std::vector<std::pair<int64_t, int64_t>> pairsOf(Operation *op) {
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  auto dense = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
+  if (!dense)
+    return pairs;
+  std::vector<int64_t> values;
+  for (const APInt &value : dense.getValues<APInt>())
+    values.push_back(value.getSExtValue());
+  for (size_t i = 0; i + 1 < values.size(); i += 2)
+    pairs.push_back({values[i], values[i + 1]});
+  return pairs;
+}
 
 namespace {
 
@@ -83,11 +107,6 @@ std::vector<int64_t> numbersOf(const Grid &grid, const ProcessGroup &group) {
   return numbers;
 }
 
-int64_t channelOf(Operation *op) {
-  auto handle = op->getAttrOfType<stablehlo::ChannelHandleAttr>("channel_handle");
-  return handle ? handle.getHandle() : 0;
-}
-
 Result<Membership> membershipOf(Operation *op, Collective kind) {
   Result<IdGroups> ids = groupsOf(op, op->getAttr("replica_groups"));
   if (!ids)
@@ -103,13 +122,6 @@ Result<Membership> membershipOf(Operation *op, Collective kind) {
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
-
-Grid::Tensors tensorsOf(StepArguments &arguments, size_t count) {
-  Grid::Tensors values;
-  for (size_t i = 0; i < count; ++i)
-    values.push_back(arguments.tensor(i));
-  return values;
-}
 
 /// What the members of a group get from their i-th operands.
 using Combine =
@@ -286,20 +298,6 @@ Result<StepFunction> planCollectiveReduce(Operation *op, Planning &planning) {
                     });
 }
 
-/// Pairs of ids, as source_target_pairs has them.
-std::vector<std::pair<int64_t, int64_t>> pairsOf(Operation *op) {
-  std::vector<std::pair<int64_t, int64_t>> pairs;
-  auto dense = op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs");
-  if (!dense)
-    return pairs;
-  std::vector<int64_t> values;
-  for (const APInt &value : dense.getValues<APInt>())
-    values.push_back(value.getSExtValue());
-  for (size_t i = 0; i + 1 < values.size(); i += 2)
-    pairs.push_back({values[i], values[i + 1]});
-  return pairs;
-}
-
 Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
   // Everybody who differs in the coordinate alone that the pairs name takes part.
   Result<Grouping> grouping = groupingOf(Collective::CollectivePermute, channelOf(op), false);
@@ -321,180 +319,6 @@ Result<StepFunction> planCollectivePermute(Operation *op, Planning &) {
         });
         return collectivePermute(group, operands, *pairs);
       });
-}
-
-Result<StepFunction> planReplicaId(Operation *, Planning &) {
-  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
-    arguments.set(0, Tensor::of<DType::U32>({}, {process.replica}));
-    return {};
-  });
-}
-
-Result<StepFunction> planPartitionId(Operation *, Planning &) {
-  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
-    arguments.set(0, Tensor::of<DType::U32>({}, {process.partition}));
-    return {};
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Channels, feeds and futures
-//===----------------------------------------------------------------------===//
-
-Status setTensorsAndToken(StepArguments &arguments, Grid::Tensors values) {
-  if (values.size() + 1 != arguments.resultCount())
-    return Error{std::to_string(values.size()) + " values came in where " +
-                 std::to_string(arguments.resultCount() - 1) + " are expected"};
-  for (size_t i = 0; i < values.size(); ++i)
-    arguments.set(i, std::move(values[i]));
-  arguments.set(arguments.resultCount() - 1, Value::Token());
-  return {};
-}
-
-Result<StepFunction> planInfeed(Operation *, Planning &) {
-  return StepFunction([](GridProcess &process, StepArguments &arguments) -> Status {
-    Result<Grid::Tensors> values = process.grid->infeed();
-    if (!values)
-      return values.error();
-    return setTensorsAndToken(arguments, std::move(*values));
-  });
-}
-
-Result<StepFunction> planOutfeed(Operation *, Planning &) {
-  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
-    arguments.set(0, Value::Token());
-    return {};
-  });
-}
-
-Result<StepFunction> planSend(Operation *op, Planning &) {
-  std::string channel = std::to_string(channelOf(op));
-  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
-  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
-    Grid::Tensors values = tensorsOf(arguments, arguments.size() - 1);
-    if (pairs.empty())
-      process.grid->send(channel, std::move(values));
-    // With pairs, a channel has a queue for each receiver.
-    for (auto [source, target] : pairs)
-      if (source == process.grid->id(process))
-        process.grid->send(channel + " to " + std::to_string(target), values);
-    arguments.set(0, Value::Token());
-    return {};
-  });
-}
-
-Result<StepFunction> planRecv(Operation *op, Planning &) {
-  std::string channel = std::to_string(channelOf(op));
-  std::vector<std::pair<int64_t, int64_t>> pairs = pairsOf(op);
-  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
-    std::string name = channel;
-    if (!pairs.empty())
-      name += " to " + std::to_string(process.grid->id(process));
-    Result<Grid::Tensors> values = process.grid->receive(name);
-    if (!values)
-      return values.error();
-    return setTensorsAndToken(arguments, std::move(*values));
-  });
-}
-
-/// What is started runs at once; waiting for it is then no wait.
-Result<StepFunction> planAsyncStart(Operation *op, Planning &planning) {
-  Result<const BlockPlan *> body = planning.region(op->getRegion(0));
-  if (!body)
-    return body.error();
-  return StepFunction([body = *body](GridProcess &process, StepArguments &arguments) -> Status {
-    for (size_t i = 0; i < arguments.size() && i < body->arguments.size(); ++i)
-      arguments.frame[body->arguments[i]] = arguments.take(i);
-    std::vector<Value> results;
-    if (Status status = runBlock(process, arguments.frame, *body, results); !status)
-      return status;
-    arguments.set(0, Value::pack(std::move(results)));
-    return {};
-  });
-}
-
-Result<StepFunction> planAsyncDone(Operation *, Planning &) {
-  return StepFunction([](GridProcess &, StepArguments &arguments) -> Status {
-    std::vector<Value> values = arguments.value(0).values();
-    if (values.size() != arguments.resultCount())
-      return Error{"the future holds another number of values"};
-    for (size_t i = 0; i < values.size(); ++i)
-      arguments.set(i, std::move(values[i]));
-    return {};
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Grids
-//===----------------------------------------------------------------------===//
-
-Result<StepFunction> planRunParallel(Operation *op, Planning &planning) {
-  auto parallel = cast<interpreter::RunParallelOp>(op);
-  std::vector<const FunctionPlan *> programs, feeds;
-  size_t replicas = 0, partitions = 0;
-  for (Attribute row : parallel.getPrograms()) {
-    ++replicas;
-    partitions = cast<ArrayAttr>(row).size();
-    for (Attribute name : cast<ArrayAttr>(row)) {
-      Result<const FunctionPlan *> program =
-          planning.call(cast<FlatSymbolRefAttr>(name).getValue());
-      if (!program)
-        return program.error();
-      programs.push_back(*program);
-    }
-  }
-  if (programs.empty() || programs.size() != replicas * partitions)
-    return Error{"all rows of the grid must have the same, positive number of programs"};
-  if (std::optional<ArrayAttr> infeed = parallel.getInfeed())
-    for (Attribute name : *infeed) {
-      Result<const FunctionPlan *> program =
-          planning.call(cast<FlatSymbolRefAttr>(name).getValue());
-      if (!program)
-        return program.error();
-      feeds.push_back(*program);
-    }
-  return StepFunction([=](GridProcess &process, StepArguments &arguments) -> Status {
-    Grid grid(static_cast<uint32_t>(replicas), static_cast<uint32_t>(partitions));
-    for (const FunctionPlan *feed : feeds) {
-      std::vector<Value> results;
-      if (Status status = callFunction(process, *feed, {}, results); !status)
-        return status;
-      Grid::Tensors values;
-      for (Value &value : results)
-        if (value.isTensor())
-          values.push_back(std::move(value.tensor()));
-      grid.feed(std::move(values));
-    }
-    // Arguments and results of all processes lie one after another.
-    std::vector<std::vector<Value>> inputs(programs.size()), outputs(programs.size());
-    size_t next = 0;
-    for (size_t i = 0; i < programs.size(); ++i)
-      for (size_t j = 0; j < programs[i]->argumentTypes.size(); ++j) {
-        if (next == arguments.size())
-          return Error{"the programs take more arguments than there are"};
-        inputs[i].push_back(arguments.take(next++));
-      }
-    int depth = process.depth;
-    bool done = grid.run(process.run, [&](GridProcess &member) -> Status {
-      member.depth = depth;
-      int64_t id = grid.id(member);
-      return callFunction(member, *programs[id], std::move(inputs[id]), outputs[id]);
-    });
-    if (!done) {
-      process.located = true; // A process of the grid has told.
-      return process.run.failure().value_or(Error{"a process failed"});
-    }
-    next = 0;
-    for (std::vector<Value> &results : outputs)
-      for (Value &value : results) {
-        if (next == arguments.resultCount())
-          return Error{"the programs have more results than there is place for"};
-        arguments.set(next++, std::move(value));
-      }
-    if (next != arguments.resultCount())
-      return Error{"the programs have fewer results than are expected"};
-    return {};
-  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -612,7 +436,7 @@ Result<StepFunction> planRaggedAllToAll(Operation *op, Planning &) {
   });
 }
 
-void registerCommunication(Registry &registry) {
+void registerCollectives(Registry &registry) {
   registry.add("stablehlo.all_gather", planAllGather);
   registry.add("stablehlo.all_reduce", planAllReduce);
   registry.add("stablehlo.reduce_scatter", planReduceScatter);
@@ -621,15 +445,6 @@ void registerCommunication(Registry &registry) {
   registry.add("stablehlo.collective_reduce", planCollectiveReduce);
   registry.add("stablehlo.collective_permute", planCollectivePermute);
   registry.add("stablehlo.cross-replica-sum", planCrossReplicaSum);
-  registry.add("stablehlo.replica_id", planReplicaId);
-  registry.add("stablehlo.partition_id", planPartitionId);
-  registry.add("stablehlo.infeed", planInfeed);
-  registry.add("stablehlo.outfeed", planOutfeed);
-  registry.add("stablehlo.send", planSend);
-  registry.add("stablehlo.recv", planRecv);
-  registry.add("stablehlo.async_start", planAsyncStart);
-  registry.add("stablehlo.async_done", planAsyncDone);
-  registry.add("interpreter.run_parallel", planRunParallel);
 }
 
 } // namespace cupel::reference
