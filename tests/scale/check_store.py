@@ -115,14 +115,16 @@ def a_server_that_is_away_costs_nothing(server):
 
 @check
 def ten_runs_at_once(server):
-    project, place = Project(), server.database("ten")
-    running = [project.start("run", "programs", "-q", "-j1", "--keep-failed", "none", "--results", place) for _ in range(10)]
-    for process in running:
-        output, _ = process.communicate(timeout=170)
-        expect(process.returncode == 1, output)
-    expect(server.sql("SELECT count(*) FROM runs WHERE ended_at > 0", "ten") == "10", "runs")
-    expect(server.sql("SELECT count(*), min(tests) FROM (SELECT run_id, count(*) AS tests FROM outcomes GROUP BY run_id) AS each", "ten") == "10|4", "outcomes")
-    expect("nothing wrong" in project.cupel("results", "check", "--results", place), "check")
+    for attempt in range(4):  # Each into an empty database, whose tables all of them want to make.
+        name = f"ten{attempt}"
+        project, place = Project(), server.database(name)
+        running = [project.start("run", "programs", "-q", "-j1", "--keep-failed", "none", "--results", place) for _ in range(10)]
+        for process in running:
+            output, _ = process.communicate(timeout=170)
+            expect(process.returncode == 1 and "cannot be used" not in output, output)
+        expect(server.sql("SELECT count(*) FROM runs WHERE ended_at > 0", name) == "10", "runs")
+        expect(server.sql("SELECT count(*), min(tests) FROM (SELECT run_id, count(*) AS tests FROM outcomes GROUP BY run_id) AS each", name) == "10|4", "outcomes")
+        expect("nothing wrong" in project.cupel("results", "check", "--results", place), "check")
 
 
 @check

@@ -261,22 +261,20 @@ void PostgresDatabase::copyIn(const std::string &tableAndColumns, std::string_vi
 int64_t PostgresDatabase::schemaVersion() {
   reconnect();
   {
-    Query ours = query("SELECT count(*) FROM pg_tables WHERE tablename = 'schema_version' AND "
-                       "schemaname = current_schema()",
-                       Rows::Together);
-    ours.next();
-    if (ours.integer() == 0) {
-      Query others = query("SELECT coalesce(min(tablename), '') FROM pg_tables WHERE schemaname = "
-                           "current_schema()",
-                           Rows::Together);
-      others.next();
-      if (std::string first = others.text(); !first.empty())
-        throw DatabaseError{fmt::format(
-            "{}: this database is not Cupel's: it has a table '{}'; name an empty one (createdb), "
-            "or a schema of its own with ?options=-csearch_path%3DNAME",
-            address, first)};
+    // One look: between two of them somebody else may make the tables of an empty database.
+    Query tables = query("SELECT coalesce(sum((tablename = 'schema_version')::int), 0), coalesce(min(tablename), '') "
+                         "FROM pg_tables WHERE schemaname = current_schema()",
+                         Rows::Together);
+    tables.next();
+    const int64_t ours = tables.integer();
+    const std::string first = tables.text();
+    if (ours == 0 && !first.empty())
+      throw DatabaseError{fmt::format(
+          "{}: this database is not Cupel's: it has a table '{}'; name an empty one (createdb), "
+          "or a schema of its own with ?options=-csearch_path%3DNAME",
+          address, first)};
+    if (ours == 0)
       return 0;
-    }
   }
   Query version = query("SELECT coalesce(max(version), -1) FROM schema_version", Rows::Together);
   version.next();
