@@ -15,7 +15,7 @@ from cupel.torch.graphs import Graph
 from cupel.torch.options import parse
 from cupel.torch.recorded import NotRecorded
 from cupel.worker.model_files import lower
-from cupel.worker.model_golden import golden_inference
+from cupel.worker.model_golden import golden_inference, golden_training
 
 
 def recorded(model: nn.Module, *args: torch.Tensor) -> Graph:
@@ -24,7 +24,10 @@ def recorded(model: nn.Module, *args: torch.Tensor) -> Graph:
 
 
 def check(model: nn.Module, *args: torch.Tensor, lines: int = 1) -> Graph:
-    graph = recorded(model, *args)
+    return check_graph(recorded(model, *args), lines)
+
+
+def check_graph(graph: Graph, lines: int) -> Graph:
     assert len(graph.decided) == lines and all(__file__ in line for line in graph.decided), graph.decided
     device = open_device(parse(None))
     executable = device.compile(lower(graph).portable(device.stablehlo_version))
@@ -52,6 +55,20 @@ def test_places_of_a_mask_are_as_many_as_it_has_for_these_inputs() -> None:
     graph = check(LastMarked(), torch.tensor([[1, 2, 3, 2], [2, 2, 5, 7]]), lines=2)
     # Which places these are is computed.
     assert "stablehlo.sort" in graph.lowered().text
+
+
+class Loader:
+    @staticmethod
+    def unpack_forward_output(output: torch.Tensor) -> torch.Tensor:
+        return output
+
+
+def test_gradients_go_back_to_these_places() -> None:
+    torch.manual_seed(0)
+    golden = golden_training(Loader, LastMarked().train(), (torch.tensor([[1, 2, 3, 2], [2, 2, 5, 7]]),), {}, 0)
+    (graph,) = golden.capture().graphs
+    assert graph.not_recorded == ""
+    check_graph(graph, lines=2)
 
 
 class Branching(nn.Module):
