@@ -16,7 +16,7 @@ using Kind = JobField::Kind;
 /// Options that a page has no business with: free text (folders of the server), faults that tests
 /// plant, and what the choice of the device says. Whatever else the table has is offered.
 bool isOffered(const runtime::OptionInfo &option) {
-  constexpr std::string_view kNotOffered[] = {"export_tensors", "plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "host_memory", "num_threads"};
+  constexpr std::string_view kNotOffered[] = {"export_tensors", "plant_wrong_rewrite", "num_devices", "memory_limit", "host_reads", "host_memory", "arenas", "num_threads"};
   bool isFreeText = option.type == runtime::OptionInfo::Type::String && option.choices.empty();
   return !isFreeText && std::ranges::find(kNotOffered, option.name) == std::end(kNotOffered);
 }

@@ -3,6 +3,7 @@
 #include "cupel/compiler/Backends.h"
 #include "cupel/compiler/RoundedArguments.h"
 #include "cupel/compiler/WrittenCode.h"
+#include "cupel/compiler/backends/cpu/Frames.h"
 #include "cupel/compiler/backends/cpu/PackedWeights.h"
 #include "cupel/compiler/backends/cpu/Threads.h"
 
@@ -29,6 +30,8 @@ void useThreads(int threads, bool always) {
   useKernelThreads(threads, always ? kernels::Pool::Sharing::Always
                                    : kernels::Pool::Sharing::WhereItPays);
 }
+
+void shareArenas(bool areShared) { shareFrames(areShared); }
 
 void forgetArgument(const std::byte *data) { PackedWeights::get().forget(data); }
 

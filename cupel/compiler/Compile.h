@@ -22,6 +22,9 @@ Result<std::string> readFusions(const std::string &files);
 /// `always` also for work that is too brief to gain by it, which only tests want.
 void useThreads(int threads, bool always = false);
 
+/// Whether programs of this process run in each other's memory from now on (backends/cpu/Frames.h).
+void shareArenas(bool areShared);
+
 /// What kernels keep beside the memory of an argument, such as weights in the form that they multiply
 /// with, is dropped. For whoever owns buffers, when one ends.
 void forgetArgument(const std::byte *data);

@@ -132,6 +132,11 @@ constexpr OptionInfo kTable[] = {
              "64 KiB and more is read where it lies and given back once it is packed. JAX lends what NumPy has, "
              "and whoever writes to that afterwards sees other results with borrowed, as on XLA's CPU.",
      .choices = "copied borrowed"},
+    {.name = "arenas", .type = Type::String, .scopes = kClient, .defaultText = "own", .environment = "CUPEL_ARENAS",
+     .help = "Where programs that the backend cpu compiled keep what they compute on the way, in all clients of the "
+             "process: each in memory of its own, or shared: a program that has none idle runs in that of another, if "
+             "this is large enough, and gives it back. Spares memory where many programs run by turns.",
+     .choices = "own shared"},
 };
 
 std::string scopesOf(const OptionInfo &option) {

@@ -101,6 +101,8 @@ PJRT_Error *create(PJRT_Client_Create_Args *args) {
     return makeError(layout.error());
   if (layout->threads)
     compiler::useThreads(static_cast<int>(*layout->threads));
+  if (std::optional<std::string> arenas = options.string("arenas"))
+    compiler::shareArenas(*arenas == "shared");
   args->client = handle<PJRT_Client>(new Client(std::move(*layout)));
   return nullptr;
 }

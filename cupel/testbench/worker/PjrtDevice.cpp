@@ -173,6 +173,9 @@ void addOwnDefaults(runtime::DeviceName &device) {
   // Weights lie in a file that nobody writes to.
   if (!std::getenv("CUPEL_HOST_MEMORY") && device.option("host_memory").empty())
     device.options.push_back("host_memory=borrowed");
+  // A test and the pieces of its program run by turns.
+  if (!std::getenv("CUPEL_ARENAS") && device.option("arenas").empty())
+    device.options.push_back("arenas=shared");
 }
 
 Result<std::unique_ptr<Device>> openPjrtDevice(const runtime::DeviceName &given) {

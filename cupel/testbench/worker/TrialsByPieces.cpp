@@ -3,6 +3,7 @@
 // the operation to blame. What a part should give, the reference says.
 
 #include "cupel/compare/Strict.h"
+#include "cupel/tensor/KeptBlocks.h"
 #include "cupel/testbench/worker/Reduce.h"
 #include "cupel/testbench/worker/Rule.h"
 #include "cupel/testbench/worker/Trials.h"
@@ -94,6 +95,7 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
     return false;
   }
   progress.enter(results::Stage::Compare);
+  tensor::BlockKeeper keeper; // Each piece takes the memory of the one before it.
   size_t right = 0, notRun = 0;
   const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
   const std::string whose = isForUntold ? " that only show in outputs that rounding decides" : "";

@@ -204,7 +204,7 @@ def _finished(module: torch.fx.GraphModule, arguments: list[tuple[str, torch.Ten
     if len([one for one in made.outputs if isinstance(one, torch.Tensor)]) != len(expected):
         raise NotCaptured(f"torch.export gives {len(made.outputs)} results where the model gives {len(expected)}")
     constants = [constant.detach() for constant in made.constants]
-    return Graph(made, inputs + constants, names + [f"constant_{i}" for i in range(len(constants))], expected)
+    return Graph(made, inputs + constants, names + [f"constant_{i}" for i in range(len(constants))], expected, decided=module.meta.get("decided", []))
 
 
 # --- torch.compile -----------------------------------------------------------------------------------------------------------------------

@@ -290,4 +290,4 @@ def _finished(module: torch.fx.GraphModule, inputs: list[torch.Tensor], input_na
     merge_equal_inputs(module.graph, inputs := inputs + drawn, input_names := input_names + drawn_names, 0)
     made: Any = make_program(module)
     constants = [constant.detach() for constant in made.constants]
-    return Graph(made, inputs + constants, input_names + [f"constant_{i}" for i in range(len(constants))], expected)
+    return Graph(made, inputs + constants, input_names + [f"constant_{i}" for i in range(len(constants))], expected, decided=module.meta.get("decided", []))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -42,6 +42,8 @@ class Graph:
     """Behind the results come new values of inputs that it writes to, of which nothing is expected."""
     not_recorded: str = ""
     """Why torch.export was asked for it, where the model's calls could not be recorded."""
+    decided: list[str] = field(default_factory=list)
+    """Lines of the model that values of these inputs decided."""
     _lowered: Module | None = None
 
     def lowered(self, **options: Any) -> Module:

@@ -1,8 +1,9 @@
 """A model as one graph of the calls it makes, recorded while it runs with tensors that have types and no values.
 
 torch.export sees the same calls, and notes around each what nobody here reads: proxies, modules, whole stack traces, guards, copies of every value's type.
-That is nine tenths of its time. This notes the call, its types and the line of the model it stands in. Whatever it does not take (sizes or decisions that depend on values, operators that
-take functions, writes that nobody could follow) it refuses, and torch.export is asked as before: a refusal costs what was recorded until then.
+That is nine tenths of its time. This notes the call, its types and the line of the model it stands in. Sizes and decisions that depend on integers of
+the inputs are what they are for these (known_values.py). Whatever it does not take (what depends on other values, operators that take functions, writes that nobody could follow) it refuses,
+and torch.export is asked as before: a refusal costs what was recorded until then.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 from cupel.torch.known_results import known_result
+from cupel.torch.known_values import KnownValues, without_modes
 
+_aten = torch.ops.aten
 _DETACH, _DROPOUT = torch.ops.aten.detach_.default, torch.ops.aten.dropout.default
 _OF_TORCH = "site-packages/torch/"
 
@@ -61,6 +66,10 @@ class Recording(TorchDispatchMode):
         self._nodes: dict[int, torch.fx.Node] = {}
         self._kept: list[Any] = []  # Nodes go by identity: nothing may die meanwhile.
         self._last_input: torch.fx.Node | None = None
+        self._known = KnownValues(self.graph, is_random)
+        self._loose: dict[int, torch.Tensor] = {}  # Of tensors that stand in no graph, and only decide.
+        self.decided: list[str] = []
+        """Lines of the model that values of the inputs decide: for others this may be the graph of another computation."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -72,6 +81,7 @@ class Recording(TorchDispatchMode):
             node = self.graph.placeholder(name)
         node.meta["val"] = tensor
         self._last_input = node
+        self._known.give(node, real)
         self._bind(tensor, node)
         self._bind(real, node)
         return node
@@ -101,6 +111,75 @@ class Recording(TorchDispatchMode):
     def _line(self, frame: FrameType | None) -> str:
         return place_of(frame)
 
+    # --- what integers of the inputs decide ---------------------------------------------------------------------------------------------
+
+    def _value(self, tensor: Any) -> Any:
+        """What is known of an argument that is a tensor, and any other argument as it is; raises where it is not known."""
+        if isinstance(tensor, (list, tuple)):
+            return [self._value(one) for one in tensor]
+        if not isinstance(tensor, torch.Tensor):
+            return tensor
+        found = self._loose.get(id(tensor))
+        if found is None and (node := self._nodes.get(id(tensor))) is not None:
+            found = self._known.value(node)
+        if found is None or found.shape != tensor.shape or found.dtype != tensor.dtype:
+            raise NotRecorded(f"values decide that are no integers of the inputs ({self._line(sys._getframe(1)) or 'outside of any forward'})")
+        return found
+
+    def _decided(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """What a call gives for the values that are known, to Python or as tensors of types alone."""
+        given = self._value(args), {name: self._value(one) for name, one in kwargs.items()}
+        with without_modes():
+            result = func(*given[0], **given[1])
+        self._tell_decided()
+
+        def loose(tensor: torch.Tensor) -> torch.Tensor:
+            typed = self._fake.from_tensor(tensor, static_shapes=True)
+            self._loose[id(typed)] = tensor
+            self._kept.append(typed)
+            return typed
+
+        return tree_map_only(torch.Tensor, loose, result)
+
+    def _tell_decided(self) -> None:
+        if (line := self._line(sys._getframe(1))) not in self.decided:
+            self.decided.append(line)
+
+    def _places(self, mask: torch.Tensor) -> torch.Tensor:
+        """Where a mask holds, as many places as it has for the values that are known."""
+        known = self._value(mask)
+        with without_modes():
+            count = int(known.count_nonzero())
+        self._tell_decided()
+        with self:
+            return _aten.nonzero_static.default(mask, size=count)
+
+    def _picked(self, tensor: torch.Tensor, indices: Sequence[torch.Tensor | None]) -> torch.Tensor:
+        """Elements at indices of which some are masks: places of a mask of several dimensions are an index for each of these."""
+        numbers: list[torch.Tensor | None] = []
+        for one in indices:
+            if one is not None and one.dtype in (torch.bool, torch.uint8):
+                places = self._places(one)
+                with self:
+                    numbers += _aten.unbind.int(places, 1)
+            else:
+                numbers.append(one)
+        with self:
+            return _aten.index.Tensor(tensor, numbers)
+
+    def _sized(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """A call whose sizes depend on values, with those that it has for the values that are known."""
+        if func is _aten.nonzero.default:
+            return self._places(args[0])
+        if func is _aten.index.Tensor:
+            return self._picked(*args)
+        if func is _aten.masked_select.default:
+            shape = list(torch.broadcast_shapes(args[0].shape, args[1].shape))
+            with self:
+                tensor, mask = (_aten.expand.default(one, shape) for one in args)
+            return self._picked(tensor, [mask])
+        return self._decided(func, args, kwargs)
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if not isinstance(func, torch._ops.OpOverload):
@@ -118,12 +197,18 @@ class Recording(TorchDispatchMode):
         if _is_written_over(func, is_random):
             raise NotRecorded(f"{func} changes what others know already")
         if not any("Tensor" in str(one.type) for one in func._schema.returns) and func._schema.returns:
-            return func(*args, **kwargs)  # A number for Python, which types say, or a constant that the model made of numbers: it raises where values would decide.
+            try:
+                return func(*args, **kwargs)  # A number for Python, which types say, or a constant that the model made of numbers: it raises where values would decide.
+            except DataDependentOutputException:
+                return self._decided(func, args, kwargs)
         place = self._line(sys._getframe(1))
         given = tuple(self._argument(one) for one in args), {name: self._argument(one) for name, one in kwargs.items()}
         result = known_result(func, args, kwargs)
         if result is None:
-            result = func(*args, **kwargs)
+            try:
+                result = func(*args, **kwargs)
+            except DynamicOutputShapeException:
+                return self._sized(func, args, kwargs)
         node = self.graph.create_node("call_function", func, *given, name=self.graph._target_to_str(func.overloadpacket.__name__))  # Named as torch does it.
         node.meta["val"] = result
         node.meta["stack_trace"] = place
@@ -144,7 +229,9 @@ class Recording(TorchDispatchMode):
     def finished(self, results: Sequence[torch.Tensor], model: torch.nn.Module) -> tuple[torch.fx.GraphModule, list[tuple[str, torch.Tensor]]]:
         """The graph with these results, and the tensors behind the given ones that it takes, by name; the model has its own back."""
         self.graph.output(tuple(self.node_of(result) for result in results))
-        return _Unwritten({}, self.graph), [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
+        module = _Unwritten({}, self.graph)
+        module.meta["decided"] = self.decided
+        return module, [*state_of(model), *((f"lifted_tensor_{i}", tensor.detach()) for i, tensor in enumerate(self.constants))]
 
 
 class _Watch(torch.overrides.TorchFunctionMode):

@@ -349,7 +349,8 @@ class ModelTest:
                 memory.keep(golden, captured)
         told: dict[str, Any] = {"method": captured.method, "graphs": len(captured.graphs), "workloads": []}
         for name, value in (("export_refusal", captured.refusal), ("graph_breaks", captured.breaks), ("outside_of_graphs", captured.outside),
-                            ("not_recorded", captured.graphs[0].not_recorded if captured.method == "export" else "")):
+                            ("not_recorded", captured.graphs[0].not_recorded if captured.method == "export" else ""),
+                            ("decided", "; ".join(line or "outside of any forward" for line in captured.graphs[0].decided) if captured.method == "export" else "")):
             if value:
                 told[name] = value
         for index, graph in enumerate(captured.graphs):
@@ -460,7 +461,7 @@ def run_test(body: Mapping[str, Any], enter_stage: Callable[[str], None]) -> dic
     answer = make_test(request, enter_stage).run()
     facts, capture = answer["model"], answer.get("capture", {})
     notes = {"dtype": facts["dtype"], "parameters": facts.get("parameters"), "captured by": capture.get("method"), "graphs": capture.get("graphs"),
-             "export refused": capture.get("export_refusal"), "torch.export asked": capture.get("not_recorded"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"), "training output": facts.get("training_output"),
+             "export refused": capture.get("export_refusal"), "torch.export asked": capture.get("not_recorded"), "decided by inputs": capture.get("decided"), "between graphs": capture.get("outside_of_graphs"), "golden by": facts.get("golden_calls"), "dropout": facts.get("dropout"), "training output": facts.get("training_output"),
              "step": answer.get("step"), "golden": facts.get("without golden"), "golden from": facts.get("golden_from"), "weights": facts.get("weights"), "weights without values": facts.get("unwritten_weights"), "state": facts.get("state"),
              "memory": _memory_note(facts), "seconds of steps": _seconds_note(answer["seconds"]), "mesh": facts.get("mesh"), "not split": facts.get("not_split"), "padding": facts.get("padding"),
              "not heeded": not_heeded(body)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from cupel.torch import captured, captured_training, graphs, recorded, recorded_training, sound_kernels
+from cupel.torch import captured, captured_training, graphs, known_values, recorded, recorded_training, sound_kernels
 from cupel.torch.captured import Capture
 from cupel.torch.graphs import Graph
 from cupel.torch.structure import Flat
@@ -27,7 +27,7 @@ from cupel.worker.model_golden import Golden
 if TYPE_CHECKING:
     from cupel.worker.model import Request
 
-_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, graphs, recorded, recorded_training, sound_kernels, model_golden, training_output)) + (__file__,)
+_CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured_training, graphs, known_values, recorded, recorded_training, sound_kernels, model_golden, training_output)) + (__file__,)
 # Where a test's files go and how it is judged and compiled decides nothing of its golden result.
 _INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op", "check_export", "seconds")
 

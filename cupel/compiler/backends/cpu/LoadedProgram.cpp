@@ -4,23 +4,14 @@
 #include "cupel/compiler/backends/cpu/MakeKernel.h"
 #include "cupel/compiler/tensor/TensorIr.h"
 #include "cupel/reference/Registry.h"
-#include "cupel/support/ProcessTree.h"
 #include "cupel/tensor/Deferred.h"
-
-#include <cstdlib>
-#include <sys/mman.h>
 
 namespace cupel::compiler {
 
 using namespace mlir;
 using tensor::Tensor;
 
-/// Frames that are kept for the next runs; simulated devices run side by side.
-static constexpr size_t kMostIdleFrames = 8;
-
 static int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-void LoadedProgram::Free::operator()(std::byte *memory) const { std::free(memory); }
 
 int64_t LoadedProgram::workspaceOffset() const { return aligned(arenaBytes); }
 
@@ -31,33 +22,13 @@ int64_t LoadedProgram::preparedOffset() const {
 
 int64_t LoadedProgram::frameBytes() const { return preparedOffset() + preparedBytes; }
 
-LoadedProgram::Frame LoadedProgram::takeFrame() const {
-  {
-    std::lock_guard lock(mutex);
-    if (!idle.empty()) {
-      Frame frame = std::move(idle.back());
-      idle.pop_back();
-      return frame;
-    }
-  }
-  // As large as huge pages where that matters.
-  auto bytes = size_t(frameBytes());
-  size_t alignment = bytes >= (size_t{4} << 20) ? size_t{2} << 20 : size_t{4096};
-  bytes = (bytes + alignment - 1) / alignment * alignment;
-  if (!hasRoomFor(bytes))
-    return {};
-  Memory memory(static_cast<std::byte *>(std::aligned_alloc(alignment, std::max(bytes, alignment))));
-#if defined(MADV_HUGEPAGE)
-  if (memory && alignment > 4096)
-    ::madvise(memory.get(), bytes, MADV_HUGEPAGE);
-#endif
-  return {std::move(memory)};
-}
+Frame LoadedProgram::takeFrame() const { return frames->take(size_t(frameBytes())); }
 
 void LoadedProgram::giveFrame(Frame frame) const {
-  std::lock_guard lock(mutex);
-  if (idle.size() < kMostIdleFrames)
-    idle.push_back(std::move(frame));
+  // What is kept there is ours, and whose it is knows nothing of it.
+  if (frame.owner.lock() != frames)
+    frame.kept.forget();
+  Frames::give(std::move(frame));
 }
 
 /// Behind the arena.

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "cupel/compiler/backends/cpu/KeptValues.h"
+#include "cupel/compiler/backends/cpu/Frames.h"
 #include "cupel/compiler/backends/cpu/Kernel.h"
 #include "cupel/compiler/codegen/Codegen.h"
 #include "cupel/tensor/Tensor.h"
@@ -101,19 +101,6 @@ private:
     tensor::ElementType type;
     tensor::Shape shape;
   };
-  struct Free {
-    void operator()(std::byte *memory) const;
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
-  /// The memory of a run, and what is still in it from the run before.
-  struct Frame {
-    Memory memory;
-    KeptValues kept = {};
-
-    std::byte *get() const { return memory.get(); }
-    explicit operator bool() const { return memory != nullptr; }
-  };
-
   void findTakenArguments(dev::ProgramOp program);
   Status packLent(LaunchContext &context) const;
   void noteReadings(dev::LaunchOp launch, const Kernel &kernel, std::vector<int> &reads);
@@ -156,8 +143,7 @@ private:
   size_t mostOperands = 0; // Of one launch.
   ProgramReport contents;
   mutable std::atomic<uint64_t> changes = 0;
-  mutable std::mutex mutex;
-  mutable std::vector<Frame> idle; // Frames of earlier runs.
+  std::shared_ptr<Frames> frames = Frames::make();
 };
 
 } // namespace cupel::compiler

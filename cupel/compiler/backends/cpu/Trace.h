@@ -72,7 +72,7 @@ private:
   Status run(LaunchContext &context, std::span<const uint8_t> left);
 
   const LoadedProgram &program;
-  LoadedProgram::Frame frame;
+  Frame frame;
   std::vector<Command> commands;
   std::vector<std::byte *> addresses;
   std::vector<int> addressBuffers; // Which buffer each is; for descriptions.
