@@ -278,6 +278,59 @@ TEST_P(VectorMathTest, WhatVanishesTakesNoLonger) {
   }
 }
 
+/// A value that a logistic function scales: no further away than two roundings behind a function of 2 ULP are.
+TEST_P(VectorMathTest, GatesAreAsExactAsTheirTwoSteps) {
+  Bodies bodies;
+  auto compile = [&](const char *text) {
+    mlir::Block *body = bodies.parse(text);
+    View view = View::contiguous(DType::F32, {kPiece});
+    return make(MapKernel{{kPiece}, std::vector<View>(body->getNumArguments(), view), {view}, body}, GetParam().second);
+  };
+  auto silu = compile(R"(func.func @f(%x: tensor<f32>) -> tensor<f32> { %l = stablehlo.logistic %x : tensor<f32>
+    %r = stablehlo.multiply %x, %l : tensor<f32> return %r : tensor<f32> })");
+  auto gated = compile(R"(func.func @f(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> { %l = stablehlo.logistic %x : tensor<f32>
+    %r = stablehlo.multiply %l, %y : tensor<f32> return %r : tensor<f32> })");
+  ASSERT_TRUE(silu && gated);
+  // Of what is far below, the function's own error in subnormal steps is a larger part of a product.
+  const Function ofItself{"silu", [](double x, double) { return x * logistic(x, 0); }, 4.5};
+  std::vector<float> x(kPiece), y(kPiece), result(kPiece);
+  const void *inputs[] = {x.data(), y.data()};
+  void *outputs[] = {result.data()};
+  double worst = 0;
+  for (uint64_t begin = 0; begin < (uint64_t{1} << 21); begin += kPiece) {
+    for (uint64_t i = 0; i < static_cast<uint64_t>(kPiece); ++i)
+      x[i] = std::bit_cast<float>(static_cast<uint32_t>((begin + i) * 2039));
+    silu->stages[0].function(inputs, outputs, 0, silu->stages[0].units, nullptr);
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] > -87)
+        worst = std::max(worst, errorOf(result[i], ofItself.exact(x[i], 0)));
+      else if (!std::isinf(x[i]) && !std::isnan(x[i]))
+        ASSERT_NEAR(result[i], ofItself.exact(x[i], 0), std::fabs(x[i]) * 0x1p-149) << x[i];
+      else
+        ASSERT_TRUE(std::isnan(result[i])) << x[i];
+    }
+  }
+  EXPECT_LE(worst, ofItself.limit);
+  const float kFar[] = {-86.9f, -87, -87.1f, -88, -95, -103, -104, -200, -1e9f, -INFINITY, INFINITY, 200, 88, 0, -0.0f, NAN};
+  const float kValues[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1, -3e38f, 1e-40f};
+  size_t count = 0;
+  for (float gate : kFar)
+    for (float value : kValues)
+      x[count] = gate, y[count++] = value;
+  runInPieces(*gated, {x.data(), y.data()}, {result.data()}, kPiece);
+  for (size_t i = 0; i < count; ++i) {
+    auto by = static_cast<float>(logistic(x[i], 0));
+    float expected = y[i] * by;
+    EXPECT_EQ(std::isnan(result[i]), std::isnan(expected)) << y[i] << " of " << x[i];
+    if (std::isnan(expected))
+      continue;
+    EXPECT_EQ(std::isinf(result[i]), std::isinf(expected)) << y[i] << " of " << x[i];
+    EXPECT_EQ(std::signbit(result[i]), std::signbit(expected)) << y[i] << " of " << x[i];
+    if (!std::isinf(expected))
+      EXPECT_NEAR(result[i], expected, std::fabs(expected) * 4e-7 + std::fabs(y[i]) * 0x1p-148 + 0x1p-149) << y[i] << " of " << x[i];
+  }
+}
+
 TEST_P(VectorMathTest, RootsAsPowersAreRoots) {
   Function root{"stablehlo.power", [](double x, double) { return std::pow(x, 0.5); }, 0.5, false,
                 "0.5"};
