@@ -187,11 +187,11 @@ TEST_P(PoolingTest, PlanesOfWindowsThatMoveByOne) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kSpecial[] = {kNan, -kNan, 0.0f, -0.0f, kInfinity, -kInfinity};
   for (int64_t window : {3, 5})
-    for (int64_t height : {1, 3, 40})
-      for (int64_t width : {1, 3, 15, 16, 17, 33, 48, 50, 64, 65, 131})
-        for (int64_t padding : {0, 1, 2, 4}) {
+    for (int64_t height : {1, 4, 33})
+      for (int64_t width : {1, 3, 16, 17, 33, 50, 64, 131})
+        for (int64_t padding : {0, 1, 4}) {
           PoolingShape shape;
-          shape.channels = height == 40 ? 1 : 5;
+          shape.channels = height == 33 ? 1 : 3;
           shape.input = {2, height, width};
           shape.window = {1, window, window};
           shape.paddingLow = {0, padding, padding};

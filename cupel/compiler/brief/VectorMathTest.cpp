@@ -224,6 +224,8 @@ an infinite error. The default run of the test (part of `./test unit`) asserts t
 - A row of f32 that is divided by one number for the whole row goes by its reciprocal and what that leaves: at most 1 ULP away, with
   infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product, and that of 3 two, at most 1.5 ULP away; that of 0.5 is a root,
   and that of -0.5 its inverse, at most 1.5 ULP away.
+- A logistic function that does nothing but scale other numbers of f32 is a quotient with them: at most 4.1 times 2^-24 of the result away, where both
+  steps would be up to 5 times.
 - Steps behind a product or convolution are done one by one, as they are written
   ([0066](../decisions/0066-lines-are-matrices-and-threads-keep-their-ends.md)).
 - f16 and bf16 are computed in f32 and rounded after every operation: the reference's bits for the operations above, within 1 ULP for
