@@ -15,6 +15,7 @@
 #include "cupel/kernels/OuterKernels.h"
 #include "cupel/kernels/PackKernels.h"
 #include "cupel/kernels/PlainTile.h"
+#include "cupel/kernels/PlaneKernels.h"
 #include "cupel/kernels/PoolingKernels.h"
 #include "cupel/kernels/RowTile.h"
 #include "cupel/kernels/VectorProducts.h"
@@ -114,6 +115,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.foldLines[0] = foldLines<WindowFold::Max>;
   table.foldLines[1] = foldLines<WindowFold::Min>;
   table.foldLines[2] = foldLines<WindowFold::Sum>;
+  addPlanes(table);
   addTinyProducts<1>(table);
   table.floatKeys = floatKeys;
   table.keepLeast[0] = keepLeast<false>;

@@ -216,6 +216,17 @@ struct WindowLines {
   float *c;
 };
 
+/// Windows of one size in both directions that move by one, over an image whose columns lie innermost. What lies beside it changes nothing.
+struct WindowPlane {
+  const float *input;
+  int64_t lines, columns; // Of the image.
+  int64_t paddingTop, paddingLeft;
+  int64_t firstResult, resultLines; // Of the lines of the result, those that are asked for.
+  int64_t results;                  // Of a line.
+  float neutral;
+  float *c; // Where the result's first line is.
+};
+
 /// How bits of floats become numbers that are in the order of the floats.
 struct FloatOrder {
   uint32_t infinity;     // Magnitudes above it are NaN.
@@ -356,6 +367,7 @@ struct KernelTable {
   void (*greatestHalves)(const HalfWindowRows &);
 
   void (*foldLines[3])(const WindowLines &);
+  void (*foldPlanes[3][2])(const WindowPlane &); // Of 3 x 3 and of 5 x 5; null where there is none.
   void (*floatKeys)(const uint32_t *bits, int64_t count, const FloatOrder &order, uint32_t *keys);
   /// least[i] = keys[i] and places[i] = place where keys[i] is less; [1]: or equal.
   void (*keepLeast[2])(const uint32_t *keys, int64_t count, uint32_t place, uint32_t *least, uint32_t *places);

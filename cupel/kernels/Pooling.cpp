@@ -4,6 +4,8 @@
 #include "cupel/kernels/Scratch.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace cupel::kernels {
 namespace {
@@ -115,12 +117,46 @@ void computeHalfWindows(const PoolingShape &shape, const uint16_t *input, uint16
   findGreatest(shape, input, c, kMinusInfinity, currentKernels().greatestHalves, pool);
 }
 
+/// What computes windows plane by plane, if these are such ones; null if not.
+static void (*planesOf(const KernelTable &kernels, const PoolingShape &shape, PoolingKind kind, float initial))(const WindowPlane &) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNeutral[] = {-kInfinity, kInfinity, 0};
+  const bool isFlat = shape.window[0] == 1 && shape.strides[0] == 1 && shape.paddingLow[0] == 0 && shape.paddingHigh[0] == 0;
+  const bool isByOne = shape.strides[1] == 1 && shape.strides[2] == 1 && shape.windowDilation[1] == 1 && shape.windowDilation[2] == 1;
+  if (!isFlat || !isByOne || shape.window[1] != shape.window[2] || initial != kNeutral[static_cast<int>(kind)] || std::signbit(initial) != (kind == PoolingKind::Max))
+    return nullptr;
+  return shape.window[1] == 3 ? kernels.foldPlanes[static_cast<int>(kind)][0] : shape.window[1] == 5 ? kernels.foldPlanes[static_cast<int>(kind)][1] : nullptr;
+}
+
+/// Units are some planes, or of few large ones some lines of one.
+static void computePlanes(const PoolingShape &shape, void (*fold)(const WindowPlane &), float neutral, const float *input, float *c, const Pool &pool) {
+  constexpr double kUnitNanoseconds = 10'000;
+  constexpr int64_t kFewestLines = 16; // The lines above and below are folded as well.
+  const Spatial output = shape.output();
+  const int64_t planes = shape.batch * shape.channels * shape.input[0];
+  const double line = 5 + static_cast<double>((output[2] + 63) / 64 * shape.window[1]) * 5;
+  const double plane = line * static_cast<double>(output[1]);
+  const int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(plane / kUnitNanoseconds), 1, std::max<int64_t>(1, output[1] / kFewestLines));
+  const int64_t perUnit = parts > 1 ? 1 : std::max<int64_t>(1, static_cast<int64_t>(kUnitNanoseconds / plane));
+  const int64_t units = (planes * parts + perUnit - 1) / perUnit;
+  pool.parallelFor(units, plane * static_cast<double>(perUnit) / static_cast<double>(parts), [&](int64_t unit) {
+    for (int64_t i = unit * perUnit; i < std::min(planes * parts, (unit + 1) * perUnit); ++i) {
+      const int64_t at = i / parts, part = i % parts;
+      const int64_t begin = output[1] * part / parts, end = output[1] * (part + 1) / parts;
+      fold({input + at * shape.input[1] * shape.input[2], shape.input[1], shape.input[2], shape.paddingLow[1], shape.paddingLow[2], begin, end - begin,
+            output[2], neutral, c + at * output[1] * output[2]});
+    }
+  });
+}
+
 void computePlanarWindows(const PoolingShape &shape, PoolingKind kind, float initial, const float *input, float *c, const Pool &pool) {
   Spatial output = shape.output();
   int64_t lines = shape.batch * shape.channels * output[0] * output[1];
   if (lines == 0 || output[2] <= 0)
     return;
   const KernelTable &kernels = currentKernels();
+  if (auto *fold = planesOf(kernels, shape, kind, initial))
+    return computePlanes(shape, fold, initial, input, c, pool);
   auto fold = kernels.foldLines[static_cast<int>(kind)];
   int64_t taps = shape.window[0] * shape.window[1], vector = kernels.width;
   int64_t reach = (output[2] - 1) * shape.strides[2] + (shape.window[2] - 1) * shape.windowDilation[2] + 1;

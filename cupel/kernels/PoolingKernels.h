@@ -15,19 +15,29 @@ inline Vector choose(Bits mask, Vector yes, Vector no) {
   return mask ? yes : no;
 }
 
+#if defined(__AVX512DQ__)
+/// Of numbers, zeros in order; NaNs are left out.
+template <WindowFold fold> inline Vector combineNumbers(Vector a, Vector b) {
+  if constexpr (fold == WindowFold::Sum) {
+    return a + b;
+  } else {
+    using Lanes = float __attribute__((vector_size(64)));
+    constexpr int kHow = fold == WindowFold::Max ? 5 : 4, kWholeMask = 0xffff, kCurrentRounding = 4;
+    return static_cast<Vector>(__builtin_ia32_rangeps512_mask(static_cast<Lanes>(a), static_cast<Lanes>(b), kHow, Lanes{},
+                                                              static_cast<uint16_t>(kWholeMask), kCurrentRounding));
+  }
+}
+#endif
+
 /// The greater or the lesser: a NaN where one is, and of zeros that differ in their sign the positive or the negative one.
 template <WindowFold fold> inline Vector combine(Vector a, Vector b) {
   if constexpr (fold == WindowFold::Sum) {
     return a + b;
   } else {
-    constexpr bool kIsMax = fold == WindowFold::Max;
 #if defined(__AVX512DQ__)
-    // Zeros are in order for this instruction; NaNs are left out.
-    using Lanes = float __attribute__((vector_size(64)));
-    constexpr int kHow = kIsMax ? 5 : 4, kWholeMask = 0xffff, kCurrentRounding = 4;
-    auto chosen = static_cast<Vector>(__builtin_ia32_rangeps512_mask(static_cast<Lanes>(a), static_cast<Lanes>(b), kHow, Lanes{},
-                                                                     static_cast<uint16_t>(kWholeMask), kCurrentRounding));
+    Vector chosen = combineNumbers<fold>(a, b);
 #else
+    constexpr bool kIsMax = fold == WindowFold::Max;
     // Of equal numbers, which have the same bits unless they are zeros, each comparison gives another.
     Vector one = kIsMax ? (a > b ? a : b) : (a < b ? a : b), other = kIsMax ? (b > a ? b : a) : (b < a ? b : a);
     Bits both = kIsMax ? bitsOf(one) & bitsOf(other) : bitsOf(one) | bitsOf(other);

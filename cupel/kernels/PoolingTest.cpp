@@ -182,6 +182,52 @@ TEST_P(PoolingTest, PlanarWindowsDilatedAndInThreeDimensions) {
   checkPlanar(cut, PoolingKind::Max, 2);
 }
 
+/// Windows that move by one, which go through planes: lines that are no vector, one, and up to more than four, with numbers of all kinds among them.
+TEST_P(PoolingTest, PlanesOfWindowsThatMoveByOne) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kSpecial[] = {kNan, -kNan, 0.0f, -0.0f, kInfinity, -kInfinity};
+  for (int64_t window : {3, 5})
+    for (int64_t height : {1, 4, 33})
+      for (int64_t width : {1, 3, 16, 17, 33, 50, 64, 131})
+        for (int64_t padding : {0, 1, 4}) {
+          PoolingShape shape;
+          shape.channels = height == 33 ? 1 : 3;
+          shape.input = {2, height, width};
+          shape.window = {1, window, window};
+          shape.paddingLow = {0, padding, padding};
+          shape.paddingHigh = {0, padding, padding == 4 ? 0 : padding};
+          Spatial output = shape.output();
+          if (output[1] <= 0 || output[2] <= 0)
+            continue;
+          PoolingShape single = shape;
+          single.batch = shape.channels, single.channels = 1;
+          for (PoolingKind kind : {PoolingKind::Max, PoolingKind::Min, PoolingKind::Sum})
+            for (bool hasSpecial : {false, true}) {
+              GuardedFloats input(shape.channels * product(shape.input), hasSpecial), c(single.rows());
+              input.fill(1);
+              for (int64_t i = 0; hasSpecial && i < input.length(); i += 1 + i % 13)
+                input[i] = kSpecial[static_cast<size_t>(i / 3) % (kind == PoolingKind::Sum ? 4 : 6)];
+              computePlanarWindows(shape, kind, initialOf(kind), input.data(), c.data(), Pool(1));
+              for (int64_t i = 0; i < c.length(); ++i) {
+                double expected = expectedAt(single, kind, initialOf(kind), input.data(), i, 0);
+                ASSERT_EQ(std::isnan(c[i]), std::isnan(expected)) << i;
+                if (std::isnan(expected))
+                  continue;
+                if (std::isinf(expected))
+                  ASSERT_EQ(c[i], expected) << i;
+                else
+                  ASSERT_NEAR(c[i], expected, 1e-5) << i;
+                if (kind != PoolingKind::Sum || expected == 0)
+                  ASSERT_EQ(std::signbit(c[i]), std::signbit(expected)) << i << " of " << c[i];
+              }
+              GuardedFloats shared(single.rows());
+              computePlanarWindows(shape, kind, initialOf(kind), input.data(), shared.data(), Pool(3, Pool::Sharing::Always));
+              for (int64_t i = 0; i < c.length(); ++i)
+                ASSERT_EQ(std::bit_cast<uint32_t>(shared[i]) & (std::isnan(c[i]) ? 0 : ~0u), std::bit_cast<uint32_t>(c[i]) & (std::isnan(c[i]) ? 0 : ~0u)) << i;
+            }
+        }
+}
+
 /// Windows that are folded one by one, of fewer numbers than a vector, of as many and of more; among them NaNs and zeros of both signs.
 TEST_P(PoolingTest, PlanarWindowsFarApart) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -91,6 +91,9 @@ struct ProductBatch {
   int64_t rows = 0, columns = 0, depth = 0;
 };
 
+/// Whether rows of A are multiplied by the single column of B where they lie, which nothing is gained by packing.
+bool readsRowsOfColumn(MatrixView a, int64_t depth, int64_t columns);
+
 /// C = A * B for each, both as they lie. An epilogue sees rows of all products one below the other:
 /// `row` counts from the first product's first row, columns are a product's own.
 void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float *c, int64_t ldc,

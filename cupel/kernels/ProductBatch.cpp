@@ -34,12 +34,22 @@ bool isVectorProduct(const ProductBatch &batch, MatrixView b) {
   return batch.rows == 1 && (b.columnStride == 1 || b.rowStride == 1);
 }
 
-/// Columns [begin, end) of a product of one row.
-void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const Item &item,
+/// The same products turned round: a row of B times A turned. What ends them still counts rows.
+ProductBatch turned(const ProductBatch &batch) {
+  ProductBatch result = batch;
+  std::swap(result.rows, result.columns);
+  std::swap(result.aStrides, result.bStrides);
+  return result;
+}
+MatrixView turned(MatrixView matrix) { return {matrix.data, matrix.columnStride, matrix.rowStride}; }
+
+/// Columns [begin, end) of a product of one row, or if it is turned, rows of one of one column.
+void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const Item &item, bool isTurned,
                     int64_t begin, int64_t end, const Epilogue &epilogue) {
   float *c = item.c + begin;
   const float *b = item.b.data + begin * item.b.columnStride;
-  if (item.b.columnStride == 1) {
+  // Each row of a single column is summed in one order, however many there are.
+  if (isTurned ? item.b.rowStride != 1 : item.b.columnStride == 1) {
     kernels.vectorTimesRows(item.a.data, item.a.columnStride, b, item.b.rowStride, batch.depth,
                             end - begin, c);
   } else {
@@ -55,8 +65,10 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
   }
   if (epilogue.bias)
     for (int64_t j = 0; j < end - begin; ++j)
-      c[j] += epilogue.bias[begin + j];
-  if (begin < end)
+      c[j] += epilogue.bias[isTurned ? 0 : begin + j];
+  if (begin < end && isTurned)
+    epilogue.complete(kernels, false, c, 1, item.firstRow * batch.columns + begin, end - begin, 0, 1);
+  else if (begin < end)
     epilogue.complete(kernels, false, c, batch.columns, item.firstRow, 1, begin, end - begin);
 }
 
@@ -211,7 +223,7 @@ void multiplyTinyBatch(const KernelTable &kernels, const ProductBatch &batch, co
 
 /// Units are some products, or some columns of a product.
 void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
-                     MatrixView b, float *c, int64_t count, double nanoseconds,
+                     MatrixView b, bool isTurned, float *c, int64_t count, double nanoseconds,
                      const Epilogue &epilogue, const Pool &pool) {
   constexpr double kUnitNanoseconds = 5'000;
   constexpr int64_t kFewestColumns = 256;
@@ -228,7 +240,7 @@ void multiplyVectors(const KernelTable &kernels, const ProductBatch &batch, Matr
                      for (int64_t i = unit * perUnit;
                           i < std::min(count * parts, (unit + 1) * perUnit); ++i) {
                        int64_t part = i % parts;
-                       multiplyVector(kernels, batch, itemOf(batch, a, b, c, i / parts),
+                       multiplyVector(kernels, batch, itemOf(batch, a, b, c, i / parts), isTurned,
                                       batch.columns * part / parts,
                                       batch.columns * (part + 1) / parts, epilogue);
                      }
@@ -271,6 +283,11 @@ void multiplyColumns(const KernelTable &kernels, const ProductBatch &batch, Matr
 
 } // namespace
 
+bool readsRowsOfColumn(MatrixView a, int64_t depth, int64_t columns) {
+  constexpr int64_t kFewest = 32; // Of shorter rows adding up the lanes takes as long as a tile.
+  return columns == 1 && depth >= kFewest && (a.columnStride == 1 || a.rowStride == 1);
+}
+
 void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float *c, int64_t ldc,
                    const Epilogue &epilogue, const Pool &pool) {
   int64_t count = 1;
@@ -282,8 +299,12 @@ void multiplyBatch(const ProductBatch &batch, MatrixView a, MatrixView b, float 
     multiplyTinyBatch(kernels, batch, {a, b, c, 0}, ldc, count, pool);
     return;
   }
+  if (ldc == 1 && readsRowsOfColumn(a, batch.depth, batch.columns)) {
+    multiplyVectors(kernels, turned(batch), turned(b), turned(a), true, c, count, work / kVectorSpeed, epilogue, pool);
+    return;
+  }
   if (isVectorProduct(batch, b)) {
-    multiplyVectors(kernels, batch, a, b, c, count, work / kVectorSpeed, epilogue, pool);
+    multiplyVectors(kernels, batch, a, b, false, c, count, work / kVectorSpeed, epilogue, pool);
     return;
   }
   // Right sides that are too large to be packed as a whole are packed some columns at a time.

@@ -412,6 +412,46 @@ TEST_P(ProductTest, BitsDoNotDependOnTheColumnsBehind) {
   }
 }
 
+/// Rows are summed where they lie, each in one order: neither threads nor other rows are seen in it. What ends the sums is told of rows.
+TEST_P(ProductTest, ASingleColumnIsMultipliedByRowsAsTheyLie) {
+  constexpr int64_t kCount = 3;
+  for (int64_t rows : {1, 2, 5, 700})
+    for (int64_t depth : {32, 33, 47, 100})
+      for (bool isTurned : {false, true}) {
+        Lie lie = isTurned ? columnMajor(rows, depth, 2) : rowMajor(rows, depth, 3);
+        MatrixView view{nullptr, lie.rowStride, lie.columnStride};
+        EXPECT_TRUE(readsRowsOfColumn(view, depth, 1));
+        EXPECT_FALSE(readsRowsOfColumn(view, depth, 2));
+        GuardedFloats a(kCount * lie.size), b(kCount * depth * 2), c(kCount * rows), bias(1);
+        a.fill(1), b.fill(2), bias.fill(3);
+        ProductBatch batch;
+        batch.rows = rows, batch.columns = 1, batch.depth = depth;
+        auto run = [&](int64_t firstRow, int64_t count, int threads, const Epilogue &end) {
+          batch.rows = count;
+          batch.sizes = {1, 1, 1, kCount};
+          batch.aStrides[3] = lie.size, batch.bStrides[3] = depth * 2, batch.cStrides[3] = count;
+          c.fillWith(7);
+          multiplyBatch(batch, {a.data() + firstRow * lie.rowStride, lie.rowStride, lie.columnStride}, {b.data(), 2, 1}, c.data(), 1, end,
+                        Pool(threads, Pool::Sharing::Always));
+          return std::vector<float>(c.data(), c.data() + kCount * count);
+        };
+        Seen seen{c.data(), 1, std::vector<std::atomic<int>>(static_cast<size_t>(kCount * rows))};
+        void *operands[] = {&seen};
+        std::vector<float> all = run(0, rows, 1, {bias.data(), finish, operands});
+        EXPECT_EQ(seen.wrongPlaces, 0);
+        for (int64_t i = 0; i < kCount * rows; ++i) {
+          ASSERT_EQ(seen.times[static_cast<size_t>(i)], 1);
+          Exact exact = dot({a.data() + i / rows * lie.size, lie.rowStride, lie.columnStride}, {b.data() + i / rows * depth * 2, 2, 1}, i % rows, 0, depth);
+          ASSERT_NEAR(all[static_cast<size_t>(i)], 2 * (exact.value + bias[0]), 2 * boundOf(exact, depth) + 1e-5) << i;
+        }
+        std::vector<float> plain = run(0, rows, 1, {});
+        EXPECT_EQ(run(0, rows, 3, {}), plain);
+        std::vector<float> last = run(rows - 1, 1, 1, {});
+        for (int64_t product = 0; product < kCount; ++product)
+          EXPECT_EQ(last[static_cast<size_t>(product)], plain[static_cast<size_t>((product + 1) * rows - 1)]) << rows << " x " << depth;
+      }
+}
+
 /// Whether a processor takes tiles with half vectors or not, with steps behind the sums and without.
 TEST(HalfTileTest, HalfVectorsGiveTheBitsOfWholeOnes) {
 #if defined(__x86_64__)

@@ -43,11 +43,12 @@ void vectorTimesRows(const float *x, int64_t xStride, const float *b, int64_t ro
   }
 }
 
-inline float sumOf(Vector value) {
-  float sum = 0;
-  for (int i = 0; i < kWidth; ++i)
-    sum += value[i];
-  return sum;
+/// Halves are added, until one number is left.
+template <typename Some> inline float sumOf(Some value) {
+  if constexpr (sizeof(value) == 2 * sizeof(float))
+    return value.x + value.y;
+  else
+    return sumOf(value.lo + value.hi);
 }
 
 /// The dot products of `columns` columns, each contiguous.

@@ -57,6 +57,20 @@ TEST_F(BodyOpsTest, TheDecomposedErrorFunctionIsOneOperation) {
     ASSERT_NEAR(a.as<float>()[i], std::erf(static_cast<double>(x.as<float>()[i])), 1e-7);
 }
 
+TEST_F(BodyOpsTest, GatesScaleAndDoNothingElse) {
+  auto isGate = [&](const std::string &rest) {
+    mlir::Block *body = bodies.parse("func.func @f(%x: tensor<f32>, %y: tensor<f32>) -> (tensor<f32>, tensor<f32>) { %l = stablehlo.logistic %x : tensor<f32> " +
+                                     rest + " : tensor<f32>, tensor<f32> }");
+    return BodyOps(*body).isGate(&body->front());
+  };
+  EXPECT_TRUE(isGate("%r = stablehlo.multiply %x, %l : tensor<f32> return %r, %x"));
+  EXPECT_TRUE(isGate("%r = stablehlo.multiply %l, %y : tensor<f32> %s = stablehlo.multiply %x, %l : tensor<f32> return %r, %s"));
+  EXPECT_FALSE(isGate("%r = stablehlo.multiply %l, %y : tensor<f32> return %r, %l"));
+  EXPECT_FALSE(isGate("%r = stablehlo.multiply %l, %y : tensor<f32> %s = stablehlo.add %x, %l : tensor<f32> return %r, %s"));
+  EXPECT_FALSE(isGate("%r = stablehlo.multiply %l, %l : tensor<f32> return %r, %x"));
+  EXPECT_FALSE(isGate("%m = stablehlo.logistic %y : tensor<f32> %r = stablehlo.multiply %l, %m : tensor<f32> return %r, %x"));
+}
+
 TEST_F(BodyOpsTest, InRowsToo) {
   mlir::Block *body = lowered(R"(func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
     %s = stablehlo.add %x, %y : tensor<8xf32>

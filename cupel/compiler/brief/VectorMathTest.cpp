@@ -224,6 +224,8 @@ an infinite error. The default run of the test (part of `./test unit`) asserts t
 - A row of f32 that is divided by one number for the whole row goes by its reciprocal and what that leaves: at most 1 ULP away, with
   infinities, NaN and signs as they are; exponentials of such a row (softmax) by the reciprocal alone, at most 2 ULP away. The power of 2 is a product, and that of 3 two, at most 1.5 ULP away; that of 0.5 is a root,
   and that of -0.5 its inverse, at most 1.5 ULP away.
+- A logistic function that does nothing but scale other numbers of f32 is a quotient with them: at most 4.1 times 2^-24 of the result away, where both
+  steps would be up to 5 times.
 - Steps behind a product or convolution are done one by one, as they are written
   ([0066](../decisions/0066-lines-are-matrices-and-threads-keep-their-ends.md)).
 - f16 and bf16 are computed in f32 and rounded after every operation: the reference's bits for the operations above, within 1 ULP for
@@ -275,6 +277,59 @@ TEST_P(VectorMathTest, WhatVanishesTakesNoLonger) {
       EXPECT_FALSE(std::fetestexcept(FE_UNDERFLOW)) << tried.op << " of " << x;
       EXPECT_NEAR(out[0], std::exp(static_cast<double>(x)), 0x1p-149) << tried.op << " of " << x;
     }
+  }
+}
+
+/// A value that a logistic function scales: no further away than two roundings behind a function of 2 ULP are.
+TEST_P(VectorMathTest, GatesAreAsExactAsTheirTwoSteps) {
+  Bodies bodies;
+  auto compile = [&](const char *text) {
+    mlir::Block *body = bodies.parse(text);
+    View view = View::contiguous(DType::F32, {kPiece});
+    return make(MapKernel{{kPiece}, std::vector<View>(body->getNumArguments(), view), {view}, body}, GetParam().second);
+  };
+  auto silu = compile(R"(func.func @f(%x: tensor<f32>) -> tensor<f32> { %l = stablehlo.logistic %x : tensor<f32>
+    %r = stablehlo.multiply %x, %l : tensor<f32> return %r : tensor<f32> })");
+  auto gated = compile(R"(func.func @f(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> { %l = stablehlo.logistic %x : tensor<f32>
+    %r = stablehlo.multiply %l, %y : tensor<f32> return %r : tensor<f32> })");
+  ASSERT_TRUE(silu && gated);
+  // Of what is far below, the function's own error in subnormal steps is a larger part of a product.
+  const Function ofItself{"silu", [](double x, double) { return x * logistic(x, 0); }, 4.5};
+  std::vector<float> x(kPiece), y(kPiece), result(kPiece);
+  const void *inputs[] = {x.data(), y.data()};
+  void *outputs[] = {result.data()};
+  double worst = 0;
+  for (uint64_t begin = 0; begin < (uint64_t{1} << 21); begin += kPiece) {
+    for (uint64_t i = 0; i < static_cast<uint64_t>(kPiece); ++i)
+      x[i] = std::bit_cast<float>(static_cast<uint32_t>((begin + i) * 2039));
+    silu->stages[0].function(inputs, outputs, 0, silu->stages[0].units, nullptr);
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] > -87)
+        worst = std::max(worst, errorOf(result[i], ofItself.exact(x[i], 0)));
+      else if (!std::isinf(x[i]) && !std::isnan(x[i]))
+        ASSERT_NEAR(result[i], ofItself.exact(x[i], 0), std::fabs(x[i]) * 0x1p-149) << x[i];
+      else
+        ASSERT_TRUE(std::isnan(result[i])) << x[i];
+    }
+  }
+  EXPECT_LE(worst, ofItself.limit);
+  const float kFar[] = {-86.9f, -87, -87.1f, -88, -95, -103, -104, -200, -1e9f, -INFINITY, INFINITY, 200, 88, 0, -0.0f, NAN};
+  const float kValues[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1, -3e38f, 1e-40f};
+  size_t count = 0;
+  for (float gate : kFar)
+    for (float value : kValues)
+      x[count] = gate, y[count++] = value;
+  runInPieces(*gated, {x.data(), y.data()}, {result.data()}, kPiece);
+  for (size_t i = 0; i < count; ++i) {
+    auto by = static_cast<float>(logistic(x[i], 0));
+    float expected = y[i] * by;
+    EXPECT_EQ(std::isnan(result[i]), std::isnan(expected)) << y[i] << " of " << x[i];
+    if (std::isnan(expected))
+      continue;
+    EXPECT_EQ(std::isinf(result[i]), std::isinf(expected)) << y[i] << " of " << x[i];
+    EXPECT_EQ(std::signbit(result[i]), std::signbit(expected)) << y[i] << " of " << x[i];
+    if (!std::isinf(expected))
+      EXPECT_NEAR(result[i], expected, std::fabs(expected) * 4e-7 + std::fabs(y[i]) * 0x1p-148 + 0x1p-149) << y[i] << " of " << x[i];
   }
 }
 

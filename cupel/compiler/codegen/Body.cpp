@@ -193,17 +193,24 @@ std::string describe(mlir::Block &body) {
   return text;
 }
 
-void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values) {
+void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values, bool changes) {
   SmallVector<V> operands;
   for (mlir::Value operand : body.operandsOf(op))
     operands.push_back(values.lookup(operand));
+  auto isGate = [&](unsigned operand) { return mlir::isa<stablehlo::MultiplyOp>(op) && values.gates.contains(op->getOperand(operand)); };
   V value;
-  if (isSplatConstant(op))
+  if (isSplatConstant(op)) {
     value = emitConstant(e, op);
-  else if (body.erfOf(op))
+  } else if (changes && body.isGate(op)) {
+    value = emitGate(e, operands[0]);
+    values.gates.insert(op->getResult(0));
+  } else if (isGate(0) || isGate(1)) {
+    value = isGate(0) ? emitGated(e, operands[1], operands[0]) : emitGated(e, operands[0], operands[1]);
+  } else if (body.erfOf(op)) {
     value = emitErf(e, operands[0]);
-  else
+  } else {
     value = isIdentity(op) ? operands[0] : emitElementwise(e, op, operands);
+  }
   values[op->getResult(0)] = value;
 }
 

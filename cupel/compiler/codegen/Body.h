@@ -14,7 +14,9 @@
 
 namespace cupel::codegen {
 
-using Values = llvm::DenseMap<mlir::Value, V>;
+struct Values : llvm::DenseMap<mlir::Value, V> {
+  llvm::DenseSet<mlir::Value> gates; ///< What is here as `emitGate` makes it.
+};
 
 /// Constants of one element value; operations that hand their operand on (broadcasts of a scalar).
 bool isSplatConstant(mlir::Operation *op);
@@ -30,8 +32,9 @@ Status checkRowBody(mlir::Block &body, int64_t length, ArrayRef<View> inputs,
 /// One text for bodies that mean the same, whatever their values are called.
 std::string describe(mlir::Block &body);
 
-/// Emits an operation that is no reduction.
-void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values);
+/// Emits an operation that is no reduction. A logistic function that only scales what follows may become a gate where it `changes` as
+/// often as what it scales and nobody but the same code reads it.
+void emitOperation(Emitter &e, const BodyOps &body, mlir::Operation *op, Values &values, bool changes);
 
 //===--- combiners ---===//
 

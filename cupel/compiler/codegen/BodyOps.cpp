@@ -4,7 +4,6 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/support/Sha256.h"
 
-#include "llvm/ADT/DenseSet.h"
 
 namespace cupel::codegen {
 namespace {
@@ -68,6 +67,18 @@ private:
 
 bool isF32(mlir::Value value) { return elementTypeOf(value.getType()) == DType::F32; }
 
+/// Each of its readers multiplies something else by it.
+bool scalesOnly(mlir::Operation *op) {
+  if (!mlir::isa<stablehlo::LogisticOp>(op) || !isF32(op->getResult(0)))
+    return false;
+  return llvm::all_of(op->getUsers(), [&](mlir::Operation *user) {
+    if (!mlir::isa<stablehlo::MultiplyOp>(user) || user->getBlock() != op->getBlock())
+      return false;
+    mlir::Value other = user->getOperand(user->getOperand(0) == op->getResult(0) ? 1 : 0);
+    return !other.getDefiningOp<stablehlo::LogisticOp>();
+  });
+}
+
 } // namespace
 
 std::string shapeOfFunction(mlir::Operation *op, mlir::Value x) {
@@ -99,6 +110,9 @@ BodyOps::BodyOps(mlir::Block &block) : body(&block) {
   for (mlir::Operation &op : block.without_terminator())
     if (isNeeded.contains(&op))
       needed.push_back(&op);
+  for (mlir::Operation *op : needed)
+    if (scalesOnly(op))
+      gates.insert(op);
 }
 
 SmallVector<mlir::Value> BodyOps::operandsOf(mlir::Operation *op) const {

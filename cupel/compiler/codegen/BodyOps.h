@@ -9,6 +9,7 @@
 #include "mlir/IR/Block.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace cupel::codegen {
 
@@ -24,10 +25,14 @@ public:
   /// The operand of an error function whose last operation this is; null if it is none.
   mlir::Value erfOf(mlir::Operation *op) const { return erfs.lookup(op); }
 
+  /// Whether this is a logistic function in f32 that only scales other values.
+  bool isGate(mlir::Operation *op) const { return gates.contains(op); }
+
 private:
   mlir::Block *body;
   SmallVector<mlir::Operation *> needed;
   llvm::DenseMap<mlir::Operation *, mlir::Value> erfs;
+  llvm::DenseSet<mlir::Operation *> gates;
 };
 
 /// The x of which this is the decomposed error function in f32; null if it is not. What counts is

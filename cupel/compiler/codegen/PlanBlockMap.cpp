@@ -71,7 +71,7 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
       auto isThere = [&](mlir::Value value) { return values.contains(value); };
       if (!llvm::all_of(body.operandsOf(op), isThere))
         continue;
-      emitOperation(e, body, op, values);
+      emitOperation(e, body, op, values, /*changes=*/false);
       shared.insert(op);
     }
     const Values ahead = values;
@@ -96,7 +96,7 @@ void emitBlockMap(Emitter &e, const BlockMap &kernel) {
       }
       for (mlir::Operation *op : body.operations())
         if (!shared.contains(op))
-          emitOperation(e, body, op, values);
+          emitOperation(e, body, op, values, /*changes=*/true);
       RowAccess result = element;
       if (kernel.result)
         result = operandAt(e, block, *kernel.result, block.operands.back(), e.CreateAdd(block.row, r));

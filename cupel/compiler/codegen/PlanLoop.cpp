@@ -271,7 +271,7 @@ private:
       for (size_t i = 0; i < inputs.size(); ++i)
         values[step.body->getArgument(unsigned(i))] = inputs[i][v];
       for (mlir::Operation *op : body.operations())
-        emitOperation(e, body, op, values);
+        emitOperation(e, body, op, values, /*changes=*/true);
       for (size_t i = 0; i < results.size(); ++i)
         results[i].vectors.push_back(values.lookup(body.end()->getOperand(unsigned(i))));
     }

@@ -193,7 +193,7 @@ void RowPlan::emitUniform(Emitter &e, unsigned level, Values &values) const {
   for (mlir::Operation *op : body.operations())
     if (!mlir::isa<stablehlo::ReduceOp>(op) && uniform.contains(op->getResult(0)) &&
         levels.lookup(op->getResult(0)) == level)
-      emitOperation(e, body, op, values);
+      emitOperation(e, body, op, values, /*changes=*/false);
 }
 
 V emitIota(Emitter &e, mlir::Operation *op, V i) {
@@ -289,7 +289,7 @@ void RowPlan::emitPass(Emitter &e, const Pass &pass, bool isLast, const KernelAr
       else if (isExpOfNotPositive(op))
         here[op->getResult(0)] = emitExpOfNotPositive(e, here.lookup(op->getOperand(0)));
       else
-        emitOperation(e, body, op, here);
+        emitOperation(e, body, op, here, /*changes=*/!saved.count(op->getResult(0)));
       mlir::Value result = op->getResult(0);
       if (saved.count(result) && &pass == &passes[firstPass.lookup(result)])
         e.CreateAlignedStore(e.toStorage(scratchType(result), here.lookup(result)),

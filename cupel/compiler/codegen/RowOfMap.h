@@ -27,7 +27,7 @@ public:
       auto isThere = [&](mlir::Value value) { return values.contains(value); };
       if (!llvm::all_of(body.operandsOf(op), isThere))
         continue;
-      emitOperation(e, body, op, values);
+      emitOperation(e, body, op, values, /*changes=*/false);
       shared.insert(op);
     }
   }
@@ -38,7 +38,7 @@ public:
       values[argument] = value;
     for (mlir::Operation *op : body.operations())
       if (!shared.contains(op))
-        emitOperation(e, body, op, values);
+        emitOperation(e, body, op, values, /*changes=*/true);
     SmallVector<V> results;
     for (mlir::Value result : body.end()->getOperands())
       results.push_back(values.lookup(result));

@@ -270,6 +270,28 @@ V emitLogistic(Emitter &e, V x) {
   return e.fma(rest, inverse, most);
 }
 
+namespace {
+/// From here down a logistic function's results, or what they are made of, are subnormal or nearly so.
+constexpr double kLeastOfGates = -87;
+} // namespace
+
+V emitGate(Emitter &e, V x) {
+  // 1 + e^-x, which is at least 1. What is far below is seldom there: of it the function itself, with a sign that nothing else has.
+  llvm::Type *t = x->getType();
+  V isFar = e.CreateFCmpOLT(x, e.number(t, kLeastOfGates));
+  V power = exponential(e, e.CreateFNeg(noMore(e, x, -kLeastOfGates)), {.normal = true});
+  V sum = e.CreateFAdd(power, e.number(t, 1));
+  auto withFar = [&] { return SmallVector<V>{e.CreateSelect(isFar, e.CreateFNeg(emitLogistic(e, x)), sum)}; };
+  return e.branch(e.any(isFar), withFar, [&] { return SmallVector<V>{sum}; }, /*likely=*/false)[0];
+}
+
+V emitGated(Emitter &e, V value, V gate) {
+  V quotient = e.CreateFDiv(value, gate);
+  V isFar = e.CreateICmpSLT(e.asBits(gate), e.integer(e.bitsOf(gate->getType()), 0));
+  auto withFar = [&] { return SmallVector<V>{e.CreateSelect(isFar, e.CreateFMul(value, e.CreateFNeg(gate)), quotient)}; };
+  return e.branch(e.any(isFar), withFar, [&] { return SmallVector<V>{quotient}; }, /*likely=*/false)[0];
+}
+
 /// Where there are tables in registers: a third of what polynomials that are good everywhere take.
 static V erfByTable(Emitter &e, V x) {
   llvm::Type *t = x->getType();

@@ -15,6 +15,9 @@ V emitLog(Emitter &e, V x);
 V emitLog1p(Emitter &e, V x);
 V emitTanh(Emitter &e, V x);
 V emitLogistic(Emitter &e, V x);
+/// value * logistic(x), no further from it than the product of both, in two steps: what the first one makes of x is a gate for any value.
+V emitGate(Emitter &e, V x);
+V emitGated(Emitter &e, V value, V gate);
 V emitErf(Emitter &e, V x);
 V emitRsqrt(Emitter &e, V x);
 

@@ -155,8 +155,9 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice
     return epilogue.error();
   unsigned left = argumentOf(op.getLhs()), right = argumentOf(op.getRhs());
   Operation *source = dev::rootOf(launch.getReads()[right]).getDefiningOp();
-  if (op.getBatch().empty() && (isa<dev::ConstantOp>(source) ||
-                                (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
+  const bool isColumn = kernels::readsRowsOfColumn({nullptr, shape.leftRow, shape.leftColumn}, shape.depth, shape.columns);
+  if (op.getBatch().empty() && !isColumn && (isa<dev::ConstantOp>(source) ||
+                                             (isa<dev::ArgumentOp>(source) && isMain(launch)))) {
     auto kernel = std::make_unique<PackedProduct>(shape, left, std::move(*epilogue));
     if (Status status = kernel->load(launch, right); !status)
       return status.error();
@@ -164,7 +165,7 @@ Result<KernelPointer> make(tir::ProductOp op, dev::LaunchOp launch, KernelChoice
   }
   auto argument = dyn_cast<dev::ArgumentOp>(source);
   // One row times rows that lie side by side gains nothing.
-  bool isReadAsItLies = shape.rows == 1 && shape.rightColumn == 1;
+  bool isReadAsItLies = isColumn || (shape.rows == 1 && shape.rightColumn == 1);
   if (op.getBatch().empty() && argument && !isReadAsItLies && choice.invariants && choice.invariants->contains(int64_t(argument.getNumber())))
     return KernelPointer(std::make_unique<PreparedProduct>(shape, left, right, std::move(*epilogue)));
   return KernelPointer(
