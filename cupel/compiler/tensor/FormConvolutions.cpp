@@ -156,9 +156,8 @@ bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
   constexpr int64_t kSmallGroup = 16;
   auto numbers = op.getDimensionNumbers();
   int64_t channels = cast<RankedTensorType>(op.getLhs().getType()).getDimSize(numbers.getInputFeatureDimension());
-  int64_t results = cast<RankedTensorType>(op.getResult().getType()).getDimSize(numbers.getOutputFeatureDimension());
   auto groups = int64_t(op.getFeatureGroupCount());
-  bool isDepthwise = groups == channels && groups == results;
+  bool isDepthwise = groups == channels;
   return (groups == 1 || isDepthwise || channels / groups > kSmallGroup) && compiler::mayRewrite(op, "round-in-convolution");
 }
 

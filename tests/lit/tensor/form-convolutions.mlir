@@ -78,6 +78,17 @@ func.func @rounded_few(%x: tensor<1x6x6x3xf32>, %v: tensor<3x3x3x8xf32>, %w: ten
   return %5 : tensor<1x2x2x8xf32>
 }
 
+// The same where several channels of the result are made of one of the image.
+// CHECK-LABEL: func.func @rounded_more
+// CHECK-NOT: stablehlo.convert
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} groups 8 rounded reading
+func.func @rounded_more(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x2x2x16xf32> {
+  %0 = stablehlo.convert %x : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
+  %2 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64, cupel.narrowed} : (tensor<1x4x4x8xf32>, tensor<3x3x1x16xf32>) -> tensor<1x2x2x16xf32>
+  return %2 : tensor<1x2x2x16xf32>
+}
+
 // The gradient of a kernel: what is computed is laid over the image at few places, with channels inmost in both.
 // CHECK-LABEL: func.func @gradient
 // CHECK: %[[G:.*]] = stablehlo.tanh
