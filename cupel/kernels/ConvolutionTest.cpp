@@ -425,17 +425,32 @@ TEST_P(ConvolutionTest, LargeDepthwiseKernels) {
 TEST_P(ConvolutionTest, DepthwiseWithMoreResults) {
   for (int64_t kernel : {3, 4, 7})
     for (int64_t stride : {1, 2})
-      for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{2, 4}, {5, 15}, {24, 48}, {35, 70}, {11, 33}, {150, 300}}) {
-        ConvolutionShape shape = plain(inputs, outputs, 13, kernel);
+      for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{2, 4}, {35, 70}, {11, 33}, {150, 300}}) {
+        ConvolutionShape shape = plain(inputs, outputs, 9, kernel);
         shape.groups = inputs;
         shape.batch = 2;
         shape.strides = {1, stride, stride};
         check(shape, 3);
       }
-  ConvolutionShape transposed = plain(20, 40, 4, 3);
-  transposed.groups = 20;
-  transposed.inputDilation = {1, 2, 2};
-  check(transposed);
+}
+
+/// Transposed ones: pixels of the result meet some columns of the kernel by turns, and none where these are further apart than the kernel is wide.
+TEST_P(ConvolutionTest, DepthwiseWithZerosBetweenPixels) {
+  for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{5, 5}, {18, 36}})
+    for (int64_t kernel : {2, 3, 5})
+      for (Spatial apart : {Spatial{1, 2, 2}, {1, 1, 3}, {1, 4, 4}})
+        for (int64_t low : {-2, 6}) {
+          ConvolutionShape shape = plain(inputs, outputs, 5, kernel);
+          shape.groups = inputs;
+          shape.inputDilation = apart;
+          shape.paddingLow[2] = low, shape.paddingHigh[2] = 3 - low;
+          check(shape, 2);
+        }
+  ConvolutionShape strided = plain(20, 20, 7, 3);
+  strided.groups = 20;
+  strided.inputDilation = {1, 2, 2};
+  strided.strides = {1, 3, 3};
+  check(strided);
 }
 
 /// Lines are computed with what lies beside them, in pieces of several sizes of which the last ones

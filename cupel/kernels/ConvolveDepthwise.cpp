@@ -9,7 +9,7 @@ namespace {
 
 /// One call of convolveDepthwise. Channels are those of the result, of which several may be made of one of the image: then, and where the image is
 /// rounded, a part of it lies in memory as the channels of the result have it. Columns of the kernel that lie in padding are left out; where
-/// that is not allowed, or the input is dilated, taps are gathered one by one.
+/// that is not allowed, or the input is dilated and the kernel too, or has strides, taps are gathered one by one.
 struct Work {
   const ConvolutionShape &shape;
   const KernelTable &kernels;
@@ -79,6 +79,31 @@ public:
       computePart(x);
   }
 
+  /// Of an image with zeros between the pixels of its lines: pixels of the result that are as far apart meet the same columns of the kernel, and
+  /// pixels of the image side by side.
+  void computePhases(int64_t first, int64_t count, int64_t place) {
+    firstChannel = first;
+    inputChannel = place;
+    channelCount = count;
+    const int64_t step = shape.inputDilation[2], low = shape.paddingLow[2], width = work.output[2], inputs = shape.input[2];
+    for (int64_t phase = 0; phase < std::min(step, width); ++phase) {
+      const int64_t column = ((low - phase) % step + step) % step, pixels = (width - phase - 1) / step + 1;
+      const int64_t taps = column < shape.kernel[2] ? (shape.kernel[2] - column - 1) / step + 1 : 0;
+      const int64_t at = (phase - low + column) / step; // Where the first of them lies in the image.
+      const int64_t begin = std::clamp<int64_t>(-at, 0, pixels), end = std::clamp<int64_t>(inputs - taps - at + 1, begin, pixels);
+      auto part = [&](int64_t i) {
+        int64_t from = std::clamp<int64_t>(-(at + i), 0, taps), to = std::clamp<int64_t>(inputs - at - i, from, taps);
+        computeApart(phase + i * step, 1, at + i + from, column + from * step, to - from);
+      };
+      for (int64_t i = 0; i < begin; ++i)
+        part(i);
+      if (begin < end)
+        computeApart(phase + begin * step, end - begin, at + begin, column, taps);
+      for (int64_t i = end; i < pixels; ++i)
+        part(i);
+    }
+  }
+
   /// With the zeros between and around pixels.
   void computeTapByTap(int64_t first, int64_t count, int64_t channelPlace) {
     ScratchFrame frame;
@@ -146,6 +171,30 @@ private:
          shape.strides[2] * work.pitch, step * work.pitch, pixels, channelCount,
          c + x * work.ldc + firstChannel, work.ldc, from(work.bias, firstChannel), work.finish,
          row + x, firstChannel});
+  }
+
+  /// Pixels of the result, and columns of the kernel, that are as far apart as those of the image.
+  void computeApart(int64_t x, int64_t pixels, int64_t place, int64_t column, int64_t columns) {
+    const int64_t channels = shape.outputChannels, step = shape.inputDilation[2], used = columns > 0 ? lines : 0;
+    for (int64_t i = 0; i < used; ++i) {
+      moved[i] = work.behind(starts[i], place * work.pitch + inputChannel);
+      movedWeights[i] = weights[i] + column * channels + firstChannel;
+    }
+    Finish finish;
+    if (work.finish) { // Which counts rows: only these.
+      finish = *work.finish;
+      if (finish.rows)
+        finish.rows += (row + x) * finish.rowStride;
+      if (finish.narrowRows)
+        finish.narrowRows += (row + x) * finish.rowStride;
+      if (finish.narrow)
+        finish.narrow += (row + x) * finish.narrowStride;
+      finish.rowStride *= step;
+      finish.narrowStride *= step;
+    }
+    work.kernels.depthwise[work.isNarrow](
+        {moved, movedWeights, used, columns, step * channels, work.pitch, work.pitch, pixels, channelCount, c + x * work.ldc + firstChannel,
+         step * work.ldc, from(work.bias, firstChannel), work.finish ? &finish : nullptr, 0, firstChannel});
   }
 
   const Work &work;
@@ -315,7 +364,8 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
     work.zeros = zeros;
   }
   const bool takesUnits = !c && epilogue.takesUnits;
-  bool isTapByTap = !isFinite || shape.inputDilation != Spatial{1, 1, 1};
+  const bool areApart = shape.inputDilation[2] != 1;
+  bool isTapByTap = !isFinite || (areApart && (shape.strides[2] != 1 || shape.kernelDilation[2] != 1));
   Bands bands = planBands(work, isCopied, epilogue.function, pool.threads());
   int64_t width = work.output[2], lines = shape.rows() / width;
   // A channel's tap costs as much as loading it.
@@ -366,6 +416,8 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
       for (int64_t i = 0; i < end - first; ++i) {
         if (isTapByTap)
           line[i]->computeTapByTap(start, after - start, place);
+        else if (areApart)
+          line[i]->computePhases(start, after - start, place);
         else
           line[i]->compute(start, after - start, place);
         // While the line is in the nearest cache.
