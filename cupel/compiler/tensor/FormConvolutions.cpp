@@ -478,7 +478,8 @@ public:
           continue;
         if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
           takePadding(convolution);
-          form(widened(convolution));
+          groupChannels(convolution);
+          form(eachImageByItself(widened(convolution)));
         } else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
           if (scannedLines(window)) // As long as lines: no pool, whose time grows with windows.
             scanInFloats(window);
