@@ -82,7 +82,12 @@ stablehlo::ConvolutionOp eachImageByItself(stablehlo::ConvolutionOp op) {
   auto result = cast<RankedTensorType>(op.getResult().getType()), kernel = cast<RankedTensorType>(op.getRhs().getType());
   const int64_t groups = int64_t(op.getFeatureGroupCount()), feature = numbers.getOutputFeatureDimension();
   const int64_t images = kernel.getDimSize(numbers.getKernelInputFeatureDimension());
-  if (op.getBatchGroupCount() != 1 || groups == 1 || images == 1 || result.getDimSize(feature) != groups || !hasComputedWindow(op) ||
+  auto isPlain = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.hasStaticShape() && type.getElementType().isF32();
+  };
+  if (!isPlain(op.getLhs()) || !isPlain(op.getRhs()) || !isPlain(op.getResult()) || op.getBatchGroupCount() != 1 || groups == 1 || images == 1 ||
+      result.getDimSize(feature) != groups || !hasComputedWindow(op) ||
       !compiler::mayRewrite(op, "each-image-by-itself"))
     return op;
   OpBuilder builder(op);

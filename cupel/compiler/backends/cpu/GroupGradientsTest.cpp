@@ -34,5 +34,15 @@ TEST(GroupGradientsTest, OfGroups) {
   expectOwnKernel(gradient("6x5x5x4xf32", "3x3x4x9xf32", "2x3x3x9xf32", "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "", 3, 1), true);
 }
 
+/// Of other numbers they are the reference's, and right.
+TEST(GroupGradientsTest, OfComplexNumbers) {
+  const std::string text = gradient("4x9x8x6xcomplex<f32>", "4x9x8x6xcomplex<f32>", "3x3x1x6xcomplex<f32>", "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]",
+                                    "pad = [[1, 1], [1, 1]]", 6, 1);
+  auto expected = outcomeBy("reference", text, /*isTame=*/true), actual = outcomeBy("cpu", text, /*isTame=*/true);
+  ASSERT_TRUE(expected) << expected.message();
+  ASSERT_TRUE(actual) << actual.message();
+  EXPECT_EQ(std::memcmp(expected->results[0].data(), actual->results[0].data(), size_t(expected->results[0].byteSize())), 0);
+}
+
 } // namespace
 } // namespace cupel::compiler
