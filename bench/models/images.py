@@ -254,4 +254,29 @@ def detector() -> Built:
     return Detector(), (torch.randn(1, 3, 320, 320),)
 
 
-IMAGES = (shufflenet, densenet, feature_pyramid, regnet, googlenet, diffusion_unet, generator, detector)
+class GhostUnit(nn.Module):
+    """GhostNet's: half of the channels are made of the other half, each by itself."""
+
+    def __init__(self, inner: int, outer: int, act: bool):
+        super().__init__()
+        self.first = conv(inner, outer // 2, act=nn.ReLU() if act else None)
+        self.more = conv(outer // 2, outer // 2, 3, groups=outer // 2, act=nn.ReLU() if act else None)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first(x)
+        return torch.cat([x, self.more(x)], 1)
+
+
+@seeded
+def few_channels() -> Built:
+    """Depthwise kernels of 8 and of 12 channels, and others that make two channels of one."""
+    layers: list[nn.Module] = [conv(3, 16, 3, 2, act=nn.ReLU())]
+    inner = 16
+    for outer, stride in ((16, 1), (24, 2), (24, 1), (40, 2)):
+        layers += [GhostUnit(inner, 3 * inner, True), *([conv(3 * inner, 3 * inner, 3, 2, 3 * inner)] if stride == 2 else []), GhostUnit(3 * inner, outer, False)]
+        inner = outer
+    layers += [conv(40, 80, 7, 2, 40, nn.GELU()), conv(80, 160), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(160, 1000)]
+    return nn.Sequential(*layers), (torch.randn(1, 3, 224, 224),)
+
+
+IMAGES = (shufflenet, densenet, feature_pyramid, regnet, googlenet, diffusion_unet, generator, detector, few_channels)

@@ -518,6 +518,17 @@ def train_convnet() -> Built:
     return training_step(net, torch.randn(32, 3, 32, 32), 10)
 
 
+@seeded
+def train_depthwise() -> Built:
+    """Blocks of MobileNet, of which most of the gradients are those of kernels that see one channel each."""
+    def block(inner: int, outer: int, stride: int) -> list[nn.Module]:
+        wide = 4 * inner
+        return [nn.Conv2d(inner, wide, 1), nn.SiLU(), nn.Conv2d(wide, wide, 3, stride, 1, groups=wide), nn.SiLU(), nn.Conv2d(wide, outer, 1)]
+
+    net = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), *block(16, 24, 2), *block(24, 32, 1), *block(32, 64, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+    return training_step(net, torch.randn(8, 3, 64, 64), 10)
+
+
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 TABLE: dict[str, tuple[Callable[[], Built], float]] = {build.__name__: (build, goal) for build, goal in (
@@ -535,7 +546,7 @@ IN_BF16: dict[str, float] = {f"{name}@{precision}": 1.0 for precision in ("bf16"
 # Programs that are written in bf16: the same models with their weights and inputs in it. Peers are OpenVINO in bf16 and torch.
 WRITTEN_IN_BF16: dict[str, float] = {f"{name}.bfloat16": 1.0 for name in ("mlp", "bert_base_s128", "resnet50", "mobilenet_v2")}
 OTHERS: dict[str, Callable[[], Built]] = {build.__name__: build for build in (
-    efficientnet, convnext, *IMAGES, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
+    efficientnet, convnext, *IMAGES, train_depthwise, t5_small, unet, lstm, volumes, graph_net, gather_elements, scatter_add, gru_cells,
     operation("argmax_1024x4096", lambda x: x.argmax(-1), (1024, 4096)),
     operation("argmax_of_columns", lambda x: x.argmax(0), (1024, 1024)),
     operation("argmax_of_classes", lambda x: x.argmax(1), (16, 21, 10000)),

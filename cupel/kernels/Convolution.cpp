@@ -112,7 +112,7 @@ ConvolutionMethod ConvolutionAccess::method(const ConvolutionShape &shape,
     return ConvolutionMethod::Pixels;
   int64_t fewChannels = shape.hasPairs ? kFewChannels / 2 : kFewChannels;
   if (!shape.hasPairs && shape.groups > 1 && shape.groups == shape.inputChannels &&
-      shape.groups == shape.outputChannels)
+      shape.outputChannels % shape.groups == 0)
     return ConvolutionMethod::Depthwise;
   if (groupedFunction(shape, kernels))
     return ConvolutionMethod::Groups;

@@ -17,7 +17,7 @@ enum class ConvolutionMethod {
   Lines,     // A tap is all that the kernel covers of a line: for images of a few channels.
   Columns,   // Each column of the kernel is multiplied by itself: for a few channels of the result.
   Groups,    // A vector of channels is made of whole groups: for groups of a few channels.
-  Depthwise, // A channel of the result is made of one channel.
+  Depthwise, // A channel of the result is made of one channel, which others may be made of too.
 };
 
 class ConvolutionAccess {

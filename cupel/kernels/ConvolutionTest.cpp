@@ -421,6 +421,38 @@ TEST_P(ConvolutionTest, LargeDepthwiseKernels) {
       }
 }
 
+/// Several channels of the result are made of each of the image, in parts that begin and end between them.
+TEST_P(ConvolutionTest, DepthwiseWithMoreResults) {
+  for (int64_t kernel : {3, 4, 7})
+    for (int64_t stride : {1, 2})
+      for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{2, 4}, {35, 70}, {11, 33}, {150, 300}}) {
+        ConvolutionShape shape = plain(inputs, outputs, 9, kernel);
+        shape.groups = inputs;
+        shape.batch = 2;
+        shape.strides = {1, stride, stride};
+        check(shape, 3);
+      }
+}
+
+/// Transposed ones: pixels of the result meet some columns of the kernel by turns, and none where these are further apart than the kernel is wide.
+TEST_P(ConvolutionTest, DepthwiseWithZerosBetweenPixels) {
+  for (auto [inputs, outputs] : {std::pair<int64_t, int64_t>{5, 5}, {18, 36}})
+    for (int64_t kernel : {2, 3, 5})
+      for (Spatial apart : {Spatial{1, 2, 2}, {1, 1, 3}, {1, 4, 4}})
+        for (int64_t low : {-2, 6}) {
+          ConvolutionShape shape = plain(inputs, outputs, 5, kernel);
+          shape.groups = inputs;
+          shape.inputDilation = apart;
+          shape.paddingLow[2] = low, shape.paddingHigh[2] = 3 - low;
+          check(shape, 2);
+        }
+  ConvolutionShape strided = plain(20, 20, 7, 3);
+  strided.groups = 20;
+  strided.inputDilation = {1, 2, 2};
+  strided.strides = {1, 3, 3};
+  check(strided);
+}
+
 /// Lines are computed with what lies beside them, in pieces of several sizes of which the last ones
 /// overlap, and channels of bf16 by places.
 TEST_P(ConvolutionTest, DepthwiseLinesOfAnyLength) {
@@ -491,8 +523,8 @@ TEST_P(ConvolutionTest, KernelsTurnedAroundAndTransposedInMemory) {
 }
 
 TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
-  for (auto [inputs, channels] : {std::pair<int64_t, int64_t>{3, 3}, {20, 20}, {20, 3}})
-    for (int64_t groups : {int64_t{1}, channels})
+  for (auto [inputs, channels] : {std::pair<int64_t, int64_t>{3, 3}, {20, 20}, {20, 3}, {10, 20}})
+    for (int64_t groups : {int64_t{1}, std::min(inputs, channels)})
       for (int64_t dilation : {1, 2}) {
         if (inputs % groups != 0)
           continue;
@@ -549,6 +581,8 @@ TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {
   shapes[3].groups = 40;
   shapes.push_back(plain(64, 64, 30, 3));
   shapes.back().groups = 16;
+  shapes.push_back(plain(24, 72, 30, 3));
+  shapes.back().groups = 24;
   shapes[4].inputDilation = {1, 2, 2};
   for (ConvolutionShape &shape : shapes) {
     SCOPED_TRACE(describe(shape));

@@ -7,8 +7,9 @@
 namespace cupel::kernels {
 namespace {
 
-/// One call of convolveDepthwise. Columns of the kernel that lie in padding are left out; where
-/// that is not allowed, or the input is dilated, taps are gathered one by one.
+/// One call of convolveDepthwise. Channels are those of the result, of which several may be made of one of the image: then, and where the image is
+/// rounded, a part of it lies in memory as the channels of the result have it. Columns of the kernel that lie in padding are left out; where
+/// that is not allowed, or the input is dilated and the kernel too, or has strides, taps are gathered one by one.
 struct Work {
   const ConvolutionShape &shape;
   const KernelTable &kernels;
@@ -53,7 +54,7 @@ public:
         int64_t line = (pixel.image * shape.input[0] + fromZ) * shape.input[1] + fromY;
         starts[lines] = work.behind(work.input, (line - work.firstLine) * shape.input[2] * work.pitch);
         weights[lines++] =
-            work.weights + (z * shape.kernel[1] + y) * shape.kernel[2] * shape.inputChannels;
+            work.weights + (z * shape.kernel[1] + y) * shape.kernel[2] * shape.outputChannels;
       }
   }
 
@@ -78,10 +79,35 @@ public:
       computePart(x);
   }
 
+  /// Of an image with zeros between the pixels of its lines: pixels of the result that are as far apart meet the same columns of the kernel, and
+  /// pixels of the image side by side.
+  void computePhases(int64_t first, int64_t count, int64_t place) {
+    firstChannel = first;
+    inputChannel = place;
+    channelCount = count;
+    const int64_t step = shape.inputDilation[2], low = shape.paddingLow[2], width = work.output[2], inputs = shape.input[2];
+    for (int64_t phase = 0; phase < std::min(step, width); ++phase) {
+      const int64_t column = ((low - phase) % step + step) % step, pixels = (width - phase - 1) / step + 1;
+      const int64_t taps = column < shape.kernel[2] ? (shape.kernel[2] - column - 1) / step + 1 : 0;
+      const int64_t at = (phase - low + column) / step; // Where the first of them lies in the image.
+      const int64_t begin = std::clamp<int64_t>(-at, 0, pixels), end = std::clamp<int64_t>(inputs - taps - at + 1, begin, pixels);
+      auto part = [&](int64_t i) {
+        int64_t from = std::clamp<int64_t>(-(at + i), 0, taps), to = std::clamp<int64_t>(inputs - at - i, from, taps);
+        computeApart(phase + i * step, 1, at + i + from, column + from * step, to - from);
+      };
+      for (int64_t i = 0; i < begin; ++i)
+        part(i);
+      if (begin < end)
+        computeApart(phase + begin * step, end - begin, at + begin, column, taps);
+      for (int64_t i = end; i < pixels; ++i)
+        part(i);
+    }
+  }
+
   /// With the zeros between and around pixels.
   void computeTapByTap(int64_t first, int64_t count, int64_t channelPlace) {
     ScratchFrame frame;
-    int64_t channels = shape.inputChannels, taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
+    int64_t channels = shape.outputChannels, taps = shape.kernel[0] * shape.kernel[1] * shape.kernel[2];
     auto **inputs = frame.take<const void *>(taps);
     auto **factors = frame.take<const float *>(taps);
     for (int64_t x = 0; x < work.output[2]; ++x) {
@@ -115,7 +141,7 @@ private:
       moved[i] = work.behind(starts[i], inputChannel);
       movedWeights[i] = weights[i] + firstChannel;
     }
-    work.line({moved, movedWeights, lines, shape.kernel[2], shape.inputChannels,
+    work.line({moved, movedWeights, lines, shape.kernel[2], shape.outputChannels,
                shape.strides[2] * work.pitch, work.pitch, work.output[2], channelCount,
                c + firstChannel, work.ldc, from(work.bias, firstChannel), work.finish, row,
                firstChannel, -shape.paddingLow[2], shape.input[2]});
@@ -132,7 +158,7 @@ private:
   }
 
   void computeSpan(int64_t x, int64_t pixels, int64_t firstColumn, int64_t endColumn) {
-    int64_t channels = shape.inputChannels, step = shape.kernelDilation[2];
+    int64_t channels = shape.outputChannels, step = shape.kernelDilation[2];
     int64_t place = x * shape.strides[2] - shape.paddingLow[2] + firstColumn * step;
     // Without a column there is no place in the input to point to.
     int64_t used = firstColumn < endColumn ? lines : 0;
@@ -145,6 +171,30 @@ private:
          shape.strides[2] * work.pitch, step * work.pitch, pixels, channelCount,
          c + x * work.ldc + firstChannel, work.ldc, from(work.bias, firstChannel), work.finish,
          row + x, firstChannel});
+  }
+
+  /// Pixels of the result, and columns of the kernel, that are as far apart as those of the image.
+  void computeApart(int64_t x, int64_t pixels, int64_t place, int64_t column, int64_t columns) {
+    const int64_t channels = shape.outputChannels, step = shape.inputDilation[2], used = columns > 0 ? lines : 0;
+    for (int64_t i = 0; i < used; ++i) {
+      moved[i] = work.behind(starts[i], place * work.pitch + inputChannel);
+      movedWeights[i] = weights[i] + column * channels + firstChannel;
+    }
+    Finish finish;
+    if (work.finish) { // Which counts rows: only these.
+      finish = *work.finish;
+      if (finish.rows)
+        finish.rows += (row + x) * finish.rowStride;
+      if (finish.narrowRows)
+        finish.narrowRows += (row + x) * finish.rowStride;
+      if (finish.narrow)
+        finish.narrow += (row + x) * finish.narrowStride;
+      finish.rowStride *= step;
+      finish.narrowStride *= step;
+    }
+    work.kernels.depthwise[work.isNarrow](
+        {moved, movedWeights, used, columns, step * channels, work.pitch, work.pitch, pixels, channelCount, c + x * work.ldc + firstChannel,
+         step * work.ldc, from(work.bias, firstChannel), work.finish ? &finish : nullptr, 0, firstChannel});
   }
 
   const Work &work;
@@ -186,9 +236,9 @@ DepthwiseFunction lineFunction(const ConvolutionShape &shape, const KernelTable 
   return kernels.depthwiseLine[isNarrow][which][stride - 1];
 }
 
-Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads) {
+Bands planBands(const Work &work, bool isCopied, bool hasFunction, int threads) {
   constexpr int64_t kCacheFloats = 4096; // Of the first level, for what is used again.
-  int64_t width = work.kernels.width, channels = work.shape.inputChannels;
+  int64_t width = work.kernels.width, channels = work.shape.outputChannels;
   int64_t lines = work.shape.rows() / work.output[2];
   Bands bands{(lines + kMostBandLines - 1) / kMostBandLines, 1, 0, channels, width};
   int64_t wanted = threads > 1 ? int64_t{4} * threads : 1;
@@ -203,8 +253,8 @@ Bands planBands(const Work &work, bool isRounded, bool hasFunction, int threads)
     bands.channelParts = std::clamp<int64_t>((wanted + bands.count - 1) / bands.count, 1,
                                              std::max<int64_t>(1, channels / (2 * width)));
   // Along long lines small kernels go through memory in its order, unless a function is to find what they made in the cache. Else it is
-  // what lines of the image are used for again that stays there, or what they are once they are rounded.
-  bool isInOrder = !isRounded && work.line && work.output[2] > kMostShortPixels;
+  // what lines of the image are used for again that stays there, or what they are once they are copied.
+  bool isInOrder = !isCopied && work.line && work.output[2] > kMostShortPixels;
   int64_t kept = std::max<int64_t>(1, isInOrder ? work.output[2] : work.shape.input[2] * work.shape.kernel[1]);
   bands.block = isInOrder && !hasFunction ? std::max<int64_t>(1, channels) : std::max<int64_t>(1, kCacheFloats / kept / width) * width;
   return bands;
@@ -243,6 +293,54 @@ void roundLines(const Work &work, const Image &image, LineRange lines, int64_t c
     work.kernels.roundFloats(image.wide + first + i * channels, count, to + i * pitch);
 }
 
+/// `count` channels of a result from channel `first` of it on, each as it is in `from`, where the channel of the image lies that the first of them is made of.
+void repeatChannels(const float *from, int64_t fromPitch, int64_t pixels, int64_t first, int64_t count, int64_t repeats, float *to, int64_t pitch) {
+  const int64_t skipped = first % repeats;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel, from += fromPitch, to += pitch) {
+    if (repeats == 2 && skipped == 0 && count % 2 == 0) { // As most networks have it, without a loop for each.
+      for (int64_t i = 0; i < count / 2; ++i)
+        to[2 * i] = to[2 * i + 1] = from[i];
+      continue;
+    }
+    const float *next = from;
+    for (int64_t i = 0, run = repeats - skipped; i < count; i += run, run = repeats)
+      std::fill_n(to + i, std::min(run, count - i), *next++);
+  }
+}
+
+/// Where a part of an image lies that is not read as it is: lines of it, some channels of the result at a time.
+class Copy {
+public:
+  Copy(const Work &work, const Image &image, LineRange lines, int64_t mostChannels, bool isRounded, ScratchFrame &frame)
+      : work(work), image(image), lines(lines), repeats(work.shape.outputChannels / work.shape.inputChannels), pitch(mostChannels),
+        isRounded(isRounded), pixels((lines.end - lines.first) * work.shape.input[2]), copy(frame.take<float>(pixels * pitch)) {
+    if (isRounded && repeats > 1)
+      aside = frame.take<float>(pixels * (pitch / repeats + 2));
+  }
+
+  const float *data() const { return copy; }
+
+  void fill(int64_t channel, int64_t count) {
+    if (repeats == 1)
+      return roundLines(work, image, lines, channel, count, copy, pitch);
+    const int64_t first = channel / repeats, inputs = (channel + count - 1) / repeats + 1 - first;
+    if (isRounded)
+      roundLines(work, image, lines, first, inputs, aside, inputs);
+    const int64_t fromPitch = isRounded ? inputs : work.shape.inputChannels;
+    const float *from = isRounded ? aside : image.wide + lines.first * work.shape.input[2] * fromPitch + first;
+    repeatChannels(from, fromPitch, pixels, channel, count, repeats, copy, pitch);
+  }
+
+private:
+  const Work &work;
+  const Image &image;
+  LineRange lines;
+  int64_t repeats, pitch;
+  bool isRounded;
+  int64_t pixels;
+  float *copy, *aside = nullptr;
+};
+
 } // namespace
 
 void convolveDepthwise(const PackedConvolution &weights, const Image &image, float *c, int64_t ldc,
@@ -253,20 +351,22 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
             ConvolutionAccess::data(weights), nullptr, image.wide, 0, shape.inputChannels, ldc, epilogue.bias, epilogue.finish};
   bool isFinite = ConvolutionAccess::isFinite(weights);
   // Numbers that pixels side by side share are widened once for all of them.
-  work.isNarrow = image.narrow && lineFunction(shape, work.kernels, isFinite, true);
+  const bool areRepeated = shape.outputChannels != shape.inputChannels;
+  work.isNarrow = image.narrow && !areRepeated && lineFunction(shape, work.kernels, isFinite, true);
   work.line = lineFunction(shape, work.kernels, isFinite, work.isNarrow);
   if (work.isNarrow)
     work.input = image.narrow;
   // For others a part that stays in the cache is rounded, or widened, at a time.
-  bool isRounded = !work.isNarrow && ConvolutionAccess::roundedChannels(weights) > 0;
+  bool isRounded = !work.isNarrow && ConvolutionAccess::roundedChannels(weights) > 0, isCopied = isRounded || areRepeated;
   if (!isFinite) {
-    auto *zeros = frame.take<float>(shape.inputChannels);
-    std::fill_n(zeros, shape.inputChannels, 0.0f);
+    auto *zeros = frame.take<float>(shape.outputChannels);
+    std::fill_n(zeros, shape.outputChannels, 0.0f);
     work.zeros = zeros;
   }
   const bool takesUnits = !c && epilogue.takesUnits;
-  bool isTapByTap = !isFinite || shape.inputDilation != Spatial{1, 1, 1};
-  Bands bands = planBands(work, isRounded, epilogue.function, pool.threads());
+  const bool areApart = shape.inputDilation[2] != 1;
+  bool isTapByTap = !isFinite || (areApart && (shape.strides[2] != 1 || shape.kernelDilation[2] != 1));
+  Bands bands = planBands(work, isCopied, epilogue.function, pool.threads());
   int64_t width = work.output[2], lines = shape.rows() / width;
   // A channel's tap costs as much as loading it.
   double nanoseconds = convolutionNanoseconds(shape) * 3;
@@ -282,18 +382,17 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
     Work mine = work;
     if (!c)
       mine.ldc = shape.outputChannels;
-    LineRange needed;
-    float *rounded = nullptr;
-    if (isRounded) {
-      needed = inputLinesOf(shape, work.output, first, end);
+    std::optional<Copy> copy;
+    if (isCopied) {
+      LineRange needed = inputLinesOf(shape, work.output, first, end);
       mine.firstLine = needed.first;
       mine.pitch = std::min(bands.block, endChannel - firstChannel);
-      rounded = inner.take<float>((needed.end - needed.first) * shape.input[2] * mine.pitch);
-      mine.input = rounded;
+      copy.emplace(work, image, needed, mine.pitch, isRounded, inner);
+      mine.input = copy->data();
     }
     // What others made comes from their caches, line by line as it is asked for: all of it is asked
     // for at once.
-    if (!isRounded && pool.isAtEdge(unit, units)) {
+    if (!isCopied && pool.isAtEdge(unit, units)) {
       LineRange all = inputLinesOf(shape, work.output, first, end);
       int64_t lineFloats = shape.input[2] * shape.inputChannels, size = work.isNarrow ? 2 : 4;
       fetchNear(work.behind(work.input, all.first * lineFloats),
@@ -311,12 +410,14 @@ void convolveDepthwise(const PackedConvolution &weights, const Image &image, flo
       int64_t after = std::min(channel + bands.block, endChannel), start = startOf(channel);
       // What is computed once more is finished then.
       int64_t finished = after < endChannel ? startOf(after) : endChannel;
-      if (isRounded)
-        roundLines(work, image, needed, start, after - start, rounded, mine.pitch);
-      int64_t place = isRounded ? 0 : start;
+      if (isCopied)
+        copy->fill(start, after - start);
+      int64_t place = isCopied ? 0 : start;
       for (int64_t i = 0; i < end - first; ++i) {
         if (isTapByTap)
           line[i]->computeTapByTap(start, after - start, place);
+        else if (areApart)
+          line[i]->computePhases(start, after - start, place);
         else
           line[i]->compute(start, after - start, place);
         // While the line is in the nearest cache.

@@ -11,27 +11,28 @@
 namespace cupel::kernels {
 namespace {
 
-/// A vector of channels of an image in f32, or in bf16.
+/// A vector of channels of an image in f32, or in bf16; or the first `count` of them.
 inline Vector loadChannels(const float *from) { return load(from); }
 inline Vector loadChannels(const uint16_t *from) { return loadWidened(from, kWidth); }
-
-inline float channelOf(const float *from) { return *from; }
-inline float channelOf(const uint16_t *from) { return __builtin_bit_cast(float, uint32_t{*from} << 16); }
+inline Vector loadSomeChannels(const float *from, int64_t count) { return loadPart(from, count); }
+inline Vector loadSomeChannels(const uint16_t *from, int64_t count) { return loadWidened(from, count); }
 
 template <typename Element> const Element *lineOf(const DepthwiseSpan &span, int64_t i) { return static_cast<const Element *>(span.line[i]); }
 
-/// What pixels side by side have become, with all that is done to it.
+/// What pixels side by side have become, with all that is done to it; of the last vectors, `count` channels are there.
 template <int pixels, int vectors>
-[[gnu::always_inline]] inline void storeSums(Vector (&sums)[pixels][vectors], const DepthwiseSpan &span, int64_t x, int64_t channel) {
+[[gnu::always_inline]] inline void storeSums(Vector (&sums)[pixels][vectors], const DepthwiseSpan &span, int64_t x, int64_t channel,
+                                             int64_t count = kWidth) {
 #pragma unroll
   for (int v = 0; v < vectors; ++v)
     if (span.bias) {
-      Vector bias = load(span.bias + channel + v * kWidth);
+      const float *from = span.bias + channel + v * kWidth;
+      Vector bias = v + 1 < vectors || count == kWidth ? load(from) : loadPart(from, count);
 #pragma unroll
       for (int p = 0; p < pixels; ++p)
         sums[p][v] = sums[p][v] + bias;
     }
-  putSums(sums, span.finish, span.row + x, span.column + channel, kWidth, span.c + x * span.ldc + channel, span.ldc);
+  putSums(sums, span.finish, span.row + x, span.column + channel, count, span.c + x * span.ldc + channel, span.ldc);
 }
 
 /// How channels of an image become vectors: one at a time ...
@@ -228,39 +229,47 @@ inline void depthwiseBlock(const DepthwiseSpan &span, int64_t x, int64_t channel
   storeSums(sums, span, x, channel);
 }
 
-/// All channels that fill vectors, of some pixels; the first channel that is left.
+/// The channels that do not fill a vector, of some pixels side by side.
+template <typename Element, int pixels>
+inline void depthwiseRest(const DepthwiseSpan &span, int64_t x, int64_t channel) {
+  Vector sums[pixels][1] = {};
+  const int64_t stride = span.stride, step = span.step, pitch = span.pitch, columns = span.columns, count = span.channels - channel;
+  for (int64_t i = 0; i < span.lines; ++i) {
+    const Element *input = lineOf<Element>(span, i) + x * stride + channel;
+    const float *weights = span.weights[i] + channel;
+    for (int64_t k = 0; k < columns; ++k, input += step, weights += pitch) {
+      Vector weight = loadPart(weights, count);
+#pragma unroll
+      for (int p = 0; p < pixels; ++p)
+        sums[p][0] += loadSomeChannels(input + p * stride, count) * weight;
+    }
+  }
+  storeSums(sums, span, x, channel, count);
+}
+
+/// All channels of some pixels.
 template <typename Element, int pixels, int vectors>
-inline int64_t depthwiseChannels(const DepthwiseSpan &span, int64_t x) {
+inline void depthwiseChannels(const DepthwiseSpan &span, int64_t x) {
   int64_t channel = 0;
   for (; channel + vectors * kWidth <= span.channels; channel += vectors * kWidth)
     depthwiseBlock<Element, pixels, vectors>(span, x, channel);
   for (; channel + kWidth <= span.channels; channel += kWidth)
     depthwiseBlock<Element, pixels, 1>(span, x, channel);
-  return channel;
+  if (channel < span.channels)
+    depthwiseRest<Element, pixels>(span, x, channel);
 }
 
 /// Any kernel and any number of channels.
 template <typename Element> void depthwiseAny(const DepthwiseSpan &given) {
   constexpr int kMostPixels = 8, kVectors = 4;
   const DepthwiseSpan span = given;
-  int64_t x = 0, left = 0;
+  int64_t x = 0;
   for (; x + kMostPixels <= span.pixels; x += kMostPixels)
-    left = depthwiseChannels<Element, kMostPixels, 1>(span, x);
+    depthwiseChannels<Element, kMostPixels, 1>(span, x);
   for (; x + kSomePixels <= span.pixels; x += kSomePixels)
-    left = depthwiseChannels<Element, kSomePixels, 1>(span, x);
+    depthwiseChannels<Element, kSomePixels, 1>(span, x);
   for (; x < span.pixels; ++x)
-    left = depthwiseChannels<Element, 1, kVectors>(span, x);
-  for (x = 0; x < span.pixels && left < span.channels; ++x)
-    for (int64_t channel = left; channel < span.channels; ++channel) {
-      float sum = 0;
-      for (int64_t i = 0; i < span.lines; ++i)
-        for (int64_t k = 0; k < span.columns; ++k)
-          sum += channelOf(lineOf<Element>(span, i) + x * span.stride + k * span.step + channel) *
-                 span.weights[i][k * span.pitch + channel];
-      span.c[x * span.ldc + channel] = span.bias ? sum + span.bias[channel] : sum;
-    }
-  if (span.finish && left < span.channels)
-    finishBlock(span.finish, span.c + left, span.ldc, span.c + left, span.ldc, span.row, span.pixels, span.column + left, span.channels - left);
+    depthwiseChannels<Element, 1, kVectors>(span, x);
 }
 
 } // namespace

@@ -78,6 +78,13 @@ inline Vector loadWidened(const uint16_t *from, int64_t count) {
   using Bits = uint32_t __attribute__((ext_vector_type(kWidth)));
   using Halves = uint16_t __attribute__((ext_vector_type(kWidth)));
   Halves halves = {};
+#if defined(__AVX512VL__) && defined(__AVX512BW__)
+  if (count < kWidth) {
+    using Plain = short __attribute__((vector_size(32)));
+    halves = __builtin_bit_cast(Halves, __builtin_ia32_loaddquhi256_mask(reinterpret_cast<const Plain *>(from), Plain{}, static_cast<uint16_t>((1u << count) - 1)));
+    return __builtin_bit_cast(Vector, __builtin_convertvector(halves, Bits) << 16);
+  }
+#endif
   if (count >= kWidth)
     __builtin_memcpy(&halves, from, sizeof halves);
   else

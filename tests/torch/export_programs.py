@@ -340,6 +340,20 @@ def lstm():
 
 
 @case
+def lstm_layer_of_batches_first():
+    """The layer that `nn.LSTM` calls on CPUs is told that batches come first, and gets time first. Five of both: nothing but the numbers can tell."""
+    weights = (r(16, 3), r(16, 4), r(16), r(16))
+    layer = torch.ops.aten.mkldnn_rnn_layer.default
+    return forward_of(lambda x, h, c, *w: layer(x, *w, h, c, False, [], 2, 4, 1, True, False, True, False)[:3]), (r(5, 5, 3), r(5, 4), r(5, 4), *weights)
+
+
+@case
+def chance_that_nobody_reads():
+    """Speech models draw for each layer whether training leaves it out."""
+    return forward_of(lambda x: (torch.rand([]), torch.randn_like(x), x * 2)[2]), (r(3),)
+
+
+@case
 def legacy_zip_of_pickles():
     """torch <= 2.7: files at the top level, weights as pickles."""
     return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), (r(5, 3),), {"layout": "old"}

@@ -156,9 +156,8 @@ bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
   constexpr int64_t kSmallGroup = 16;
   auto numbers = op.getDimensionNumbers();
   int64_t channels = cast<RankedTensorType>(op.getLhs().getType()).getDimSize(numbers.getInputFeatureDimension());
-  int64_t results = cast<RankedTensorType>(op.getResult().getType()).getDimSize(numbers.getOutputFeatureDimension());
   auto groups = int64_t(op.getFeatureGroupCount());
-  bool isDepthwise = groups == channels && groups == results;
+  bool isDepthwise = groups == channels;
   return (groups == 1 || isDepthwise || channels / groups > kSmallGroup) && compiler::mayRewrite(op, "round-in-convolution");
 }
 
@@ -479,7 +478,8 @@ public:
           continue;
         if (auto convolution = dyn_cast<stablehlo::ConvolutionOp>(op)) {
           takePadding(convolution);
-          form(widened(convolution));
+          groupChannels(convolution);
+          form(eachImageByItself(widened(convolution)));
         } else if (auto window = dyn_cast<stablehlo::ReduceWindowOp>(op)) {
           if (scannedLines(window)) // As long as lines: no pool, whose time grows with windows.
             scanInFloats(window);

@@ -34,6 +34,13 @@ inline Dims inverse(mlir::ArrayRef<int64_t> order) {
 /// are what the depth is made of.
 bool isCorrelation(stablehlo::ConvolutionOp op);
 
+/// Groups of a batch, of which each meets kernels of its own (so JAX writes gradients of grouped kernels), are groups of channels of a smaller batch.
+void groupChannels(stablehlo::ConvolutionOp op);
+
+/// The gradient of a depthwise kernel: for each group one image of each of the batch, laid under a window that is computed and has more pixels than
+/// there are places for it. As a convolution of each of these images by itself, whose results are added; or the operation itself.
+stablehlo::ConvolutionOp eachImageByItself(stablehlo::ConvolutionOp op);
+
 /// Whether a convolution is among what makes the image of a pool, or reads it: then channels lie
 /// inmost there as well.
 bool isNearConvolution(stablehlo::ReduceWindowOp pool);

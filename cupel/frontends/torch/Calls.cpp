@@ -73,6 +73,16 @@ bool isRandomCall(StringRef target) {
       .Default(false);
 }
 
+bool Importer::isRead(const Scope &scope, const GraphNode &node) {
+  return llvm::any_of(node.outputs, [&](const Argument &output) {
+    if (const Name *name = output.as<Name>())
+      return scope.read.contains(name->text);
+    if (const auto *names = output.as<std::vector<Name>>())
+      return llvm::any_of(*names, [&](const Name &name) { return scope.read.contains(name.text); });
+    return !output.isNone();
+  });
+}
+
 std::string placeOf(const GraphNode &node) {
   const Argument *result = node.outputs.empty() ? nullptr : &node.outputs.front();
   const Name *name = result ? result->as<Name>() : nullptr;
@@ -412,6 +422,10 @@ Status Importer::importCall(Scope &scope, const GraphNode &node, StringRef targe
   if (target == "aten.item.default" || target == "aten._local_scalar_dense.default")
     return importItem(scope, node, arguments);
   bindCounts(scope, node, arguments);
+  // Layers that training leaves out by chance draw in evaluation as well, and nobody looks: what a generator's state becomes is only seen by others
+  // who draw, and who are refused.
+  if (isRandomCall(target) && !isRead(scope, node))
+    return {};
   const OpEntry *entry = OpTable::get().find(target);
   std::string self;
   bool shares = sharesMemory(scope, node, target, schema, arguments, self);

@@ -110,6 +110,8 @@ private:
   /// Imports node `i` and moves on, past the whole of a vmap.
   Status importNext(Scope &scope, size_t &i);
   Status importNode(Scope &scope, const GraphNode &node);
+  /// Whether anybody uses a result of a node.
+  static bool isRead(const Scope &scope, const GraphNode &node);
   Status importSizeCall(Scope &scope, const GraphNode &node, llvm::StringRef name);
   Status importNumberCall(Scope &scope, const GraphNode &node);
   void bindCounts(Scope &scope, const GraphNode &node, const Arguments &arguments);

@@ -78,6 +78,17 @@ func.func @rounded_few(%x: tensor<1x6x6x3xf32>, %v: tensor<3x3x3x8xf32>, %w: ten
   return %5 : tensor<1x2x2x8xf32>
 }
 
+// The same where several channels of the result are made of one of the image.
+// CHECK-LABEL: func.func @rounded_more
+// CHECK-NOT: stablehlo.convert
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} groups 8 rounded reading
+func.func @rounded_more(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x1x16xf32>) -> tensor<1x2x2x16xf32> {
+  %0 = stablehlo.convert %x : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x4x4x8xbf16>) -> tensor<1x4x4x8xf32>
+  %2 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64, cupel.narrowed} : (tensor<1x4x4x8xf32>, tensor<3x3x1x16xf32>) -> tensor<1x2x2x16xf32>
+  return %2 : tensor<1x2x2x16xf32>
+}
+
 // The gradient of a kernel: what is computed is laid over the image at few places, with channels inmost in both.
 // CHECK-LABEL: func.func @gradient
 // CHECK: %[[G:.*]] = stablehlo.tanh
@@ -275,4 +286,23 @@ func.func @scans(%x: tensor<2x8x7x7xf32>, %h: tensor<3x9xbf16>) -> (tensor<2x8x7
     stablehlo.return %2 : tensor<bf16>
   }) : (tensor<3x9xbf16>, tensor<bf16>) -> tensor<3x9xbf16>
   return %0, %1 : tensor<2x8x7x7xf32>, tensor<3x9xbf16>
+}
+
+// Groups of a batch are groups of channels.
+// CHECK-LABEL: func.func @groups_of_a_batch
+// CHECK: stablehlo.transpose {{.*}} : (tensor<3x2x5x5x4xf32>) -> tensor<2x5x5x3x4xf32>
+// CHECK: tir.convolution({{.*}} groups 3 reading {{.*}} -> tensor<2x3x3x9xf32>
+func.func @groups_of_a_batch(%x: tensor<6x5x5x4xf32>, %k: tensor<3x3x4x9xf32>) -> tensor<2x3x3x9xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 3 : i64, feature_group_count = 1 : i64} : (tensor<6x5x5x4xf32>, tensor<3x3x4x9xf32>) -> tensor<2x3x3x9xf32>
+  return %0 : tensor<2x3x3x9xf32>
+}
+
+// The gradient of a depthwise kernel: every channel of every image by itself, and their sum over the images.
+// CHECK-LABEL: func.func @gradient_of_depthwise
+// CHECK: tir.convolution({{.*}} groups 16 reading {{.*}} -> tensor<1x3x3x16xf32>
+// CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [3] : (tensor<3x3x1x2x8xf32>, tensor<f32>) -> tensor<3x3x1x8xf32>
+func.func @gradient_of_depthwise(%x: tensor<2x5x6x8xf32>, %y: tensor<2x5x6x8xf32>) -> tensor<3x3x1x8xf32> {
+  %g = stablehlo.tanh %y : tensor<2x5x6x8xf32>
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 8 : i64, feature_group_count = 1 : i64} : (tensor<2x5x6x8xf32>, tensor<2x5x6x8xf32>) -> tensor<3x3x1x8xf32>
+  return %0 : tensor<3x3x1x8xf32>
 }

@@ -163,7 +163,8 @@ void lowerNetwork(Node &n, Cell cell) {
     n.out(2, b.concatenate(cs, 0));
 }
 
-/// One layer in one direction, as the decomposition for CPUs has it.
+/// One layer in one direction, as the decomposition for CPUs has it. Time comes first whatever `batch_first` says: whoever calls it has turned the
+/// input, and passes the flag on.
 void lowerLstmLayer(Node &n) {
   HloBuilder &b = n.b;
   Type type = n.computeType(n.resultElement(0));
@@ -173,9 +174,6 @@ void lowerLstmLayer(Node &n) {
   Value h = n.in("hx_", type), c = n.in("cx_", type);
   if (n.failed() || H::rankOf(x) != 3)
     return n.fail("takes [time, batch, features]");
-  bool batchFirst = n.flag("batch_first");
-  if (batchFirst)
-    x = b.transpose(x, {1, 0, 2});
   int64_t batch = H::shapeOf(x)[1];
   Weights w{n.in("weight0", type), n.in("weight1", type), {}, {}, {}};
   if (n.flag("has_biases")) {
@@ -185,7 +183,7 @@ void lowerLstmLayer(Node &n) {
   State state{b.reshape(h, {batch, H::shapeOf(h).back()}),
               b.reshape(c, {batch, H::shapeOf(c).back()})};
   Value y = runLayer(b, Cell::Lstm, x, state, w, n.flag("reverse"));
-  n.out(0, batchFirst ? b.transpose(y, {1, 0, 2}) : y);
+  n.out(0, y);
   n.out(1, b.reshape(state.h, n.resultShape(1)));
   n.out(2, b.reshape(state.c, n.resultShape(2)));
   for (size_t i = 3; i < n.outputCount(); ++i)
