@@ -124,6 +124,15 @@ def test_what_is_no_array_of_a_result_is_left_out(run_mode: str) -> None:
     assert [one.shape for one in results[-2:]] == [(), (2, 3)] and len(results) == len(program.result_names) == (3 if run_mode == "training" else 2)
 
 
+@pytest.mark.parametrize("run_mode", ["inference", "training"])
+def test_arrays_of_numpy_have_the_types_of_the_program(run_mode: str) -> None:
+    """Tokenizers give 64-bit integers; the program took others than the workload had."""
+    jax = pytest.importorskip("jax")
+    program = _program(lambda x, ids, mask, scale: (x * scale)[ids] * mask, run_mode, np.ones((4, 3)), np.array([1, 2], np.int64), np.array([[True], [False]]), np.float64(2))
+    traced = jax.jit(program.function, keep_unused=True).trace(*program.inputs).jaxpr.in_avals
+    assert [one.dtype for one in traced] == [np.asarray(one).dtype for one in program.inputs]
+
+
 def test_complex_results_are_trained() -> None:
     """The gradient of one was drawn as a float, and the model was said to fail."""
     jax = pytest.importorskip("jax")

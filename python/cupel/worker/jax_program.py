@@ -36,8 +36,11 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_jax(value: Any) -> Any:
+    """Arrays in the types that a trace has for them: without 64-bit types, what NumPy and torch have of these is narrower."""
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
-        return value.detach().cpu().numpy()
+        value = value.detach().cpu().numpy()
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iufc":
+        return np.asarray(value, jax.dtypes.canonicalize_dtype(value.dtype))
     return value
 
 
