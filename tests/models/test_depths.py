@@ -17,7 +17,8 @@ CNN, TWO, UNKNOWN = ("cnn/pytorch-small-single_device-inference", "two_graphs/py
 
 
 def run(folder: pathlib.Path, depth: str, *what: str | pathlib.Path, backend: str = "stablehlo") -> tuple[int, str, dict[str, dict]]:
-    done = subprocess.run([command_path("cupel"), "run", *what, "--device", "cupel?backend=cpu", "--python", sys.executable,
+    chips = "&arch=n300" if "--arch" in what else ""
+    done = subprocess.run([command_path("cupel"), "run", *what, "--device", "cupel?backend=cpu" + chips, "--python", sys.executable,
                            "-j1", "--depth", depth, "--op-by-op-backend", backend, "--op-by-op-dir", folder / "tables", "--results", folder / "results", "--json", folder / "run.json"],
                           capture_output=True, text=True, check=False, timeout=400)
     return done.returncode, done.stdout + done.stderr, {test["id"]: test for test in json.loads((folder / "run.json").read_text())["tests"]}
@@ -45,6 +46,19 @@ def test_depths_that_judge_nothing(tmp_path: pathlib.Path, workload: pathlib.Pat
         (file,) = (tmp_path / "tables").rglob("*_unique_ops.json")
         table = json.loads(file.read_text())
         assert len(table) > 20 and {op["compilation_status"] for op in table.values()} == {6}, table
+
+
+@pytest.mark.parametrize("backend", ["stablehlo", "torch"])
+def test_models_on_several_chips_are_taken_apart(tmp_path: pathlib.Path, backend: str) -> None:
+    """Devices hold pieces of what their operations take, and these lie as in the whole."""
+    folder = tmp_path / "workload"
+    answer = model.run({"loader": str(ROOT / "zoo/models/cnn/pytorch/loader.py"), "folder": str(folder), "variant": "small", "parallelism": "data_parallel", "chips": 2}, lambda stage: None)
+    assert "capture" in answer, answer
+    _, printed, records = run(tmp_path, "execute-op-by-op", folder, "--arch", "n300", backend=backend)
+    (record,) = records.values()
+    (file,) = (tmp_path / "tables").rglob("*_unique_ops.json")
+    table = json.loads(file.read_text())
+    assert record["outcome"] == "passed" and len(table) >= 8 and {op["compilation_status"] for op in table.values()} == {7}, (printed, record)
 
 
 def test_call_by_call(tmp_path: pathlib.Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,6 +106,50 @@ def test_a_loader_without_specs_loads_no_model_for_several_devices(tmp_path: pat
                       "    def build(self): raise RuntimeError('the model is loaded')\n    def make_arrays(self, batch_size, random): ...\n")
     _, printed, records = run(tmp_path, "--zoo", tmp_path, "--arch", "n300", "models::one/jax-data_parallel-inference")
     assert "no get_input_activations_partition_spec and no load_parameters_partition_spec" in records["one/jax-data_parallel-inference"]["message"], printed
+
+
+def _program(function: Any, run_mode: str, *arguments: Any) -> Any:
+    from cupel.worker import jax_calls, jax_program
+
+    call = jax_calls.Call(function, arguments, {}, "function")
+    return jax_program.training(call, lambda args, kwargs: function(*args, **kwargs)) if run_mode == "training" else jax_program.inference(call)
+
+
+@pytest.mark.parametrize("run_mode", ["inference", "training"])
+def test_what_is_no_array_of_a_result_is_left_out(run_mode: str) -> None:
+    """jax.jit refuses it, and the model would be said to fail."""
+    jax = pytest.importorskip("jax")
+    program = _program(lambda x: {"y": x * 2, "name": "twice", "rows": x.shape[0], "made": object()}, run_mode, jax.numpy.ones((2, 3)))
+    results = jax.jit(program.function)(*program.inputs)
+    assert [one.shape for one in results[-2:]] == [(), (2, 3)] and len(results) == len(program.result_names) == (3 if run_mode == "training" else 2)
+
+
+@pytest.mark.parametrize("run_mode", ["inference", "training"])
+def test_arrays_of_numpy_have_the_types_of_the_program(run_mode: str) -> None:
+    """Tokenizers give 64-bit integers; the program took others than the workload had."""
+    jax = pytest.importorskip("jax")
+    program = _program(lambda x, ids, mask, scale: (x * scale)[ids] * mask, run_mode, np.ones((4, 3)), np.array([1, 2], np.int64), np.array([[True], [False]]), np.float64(2))
+    traced = jax.jit(program.function, keep_unused=True).trace(*program.inputs).jaxpr.in_avals
+    assert [one.dtype for one in traced] == [np.asarray(one).dtype for one in program.inputs]
+
+
+def test_complex_results_are_trained() -> None:
+    """The gradient of one was drawn as a float, and the model was said to fail."""
+    jax = pytest.importorskip("jax")
+    program = _program(lambda x: jax.numpy.fft.rfft(x), "training", jax.numpy.arange(8.0).reshape(2, 4))
+    gradient, output = jax.jit(program.function)(*program.inputs)
+    drawn = np.asarray(program.inputs[-1])
+    assert (drawn.dtype, gradient.dtype, output.dtype) == (np.complex64, np.float32, np.complex64) and gradient.shape == (2, 4)
+    assert drawn.real.min() >= 0 and drawn.imag.min() >= 0 and not np.allclose(drawn.real, drawn.imag)
+
+
+def test_a_model_of_integers_alone_has_no_output_to_train() -> None:
+    from cupel.worker.loaders import LoaderError
+
+    jax = pytest.importorskip("jax")
+    with pytest.raises(LoaderError, match="no result of the model is a float") as raised:
+        _program(lambda x: jax.numpy.argmax(x), "training", jax.numpy.ones(3))
+    assert raised.value.kind == "no_output"
 
 
 def test_specs_for_fewer_devices_are_told_of_the_loader() -> None:

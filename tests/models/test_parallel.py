@@ -13,7 +13,7 @@ from cupel._files import command_path, plugin_path
 from cupel.torch.shardings import BadSpec, Mesh, Placement, axes_of, pieces
 from cupel.worker import model
 from cupel.worker.llm import Padding, Phase
-from cupel.worker.parallel import Skipped, mesh_of, repeated, tensor_parallel
+from cupel.worker.parallel import Skipped, mesh_of, repeat, repeated, tensor_parallel
 
 ZOO = Path(__file__).resolve().parent.parent.parent / "zoo/models"
 
@@ -71,6 +71,65 @@ def test_batches_are_repeated_as_the_zoo_does() -> None:
     assert repeated(torch.tensor([1, 2]), 2).tolist() == [[1, 2], [1, 2]]
     assert repeated(torch.tensor([[1], [2]]), 2).tolist() == [[1], [1], [2], [2]]
     assert repeated("text", 2) == "text"
+
+
+def test_what_has_no_batch_is_repeated_otherwise_where_the_zoos_way_does_not_do() -> None:
+    rows, lengths, table, cache = torch.ones(2, 3), torch.tensor([3, 1]), torch.ones(5, 3), torch.ones(2, 1, 4)
+    zoos, all_rows, without_vectors = repeat((rows, lengths, {"table": table, "cache": [cache, None]}), {"step": torch.tensor(7)}, 2)
+    assert (zoos.how, zoos.sizes) == ("", [(4, 3), (2, 2), (5, 3), (2, 1, 4), (2,)])
+    assert all_rows.sizes == [(4, 3), (4,), (5, 3), (4, 1, 4), ()] and all_rows.args[1].tolist() == [3, 3, 1, 1]
+    assert [name for name, _ in all_rows.rows] == ["0", "1", "2.cache.0"]
+    assert without_vectors.sizes == [(4, 3), (2,), (5, 3), (4, 1, 4), ()]
+    # A batch on top alone leaves nothing to try.
+    assert len(repeat((rows, "text"), {"mask": torch.ones(2, 3)}, 2)) == 1
+    assert len(repeat(("text",), {}, 2)) == 1
+
+
+BATCHES = """
+import torch
+from ...base import ForgeModel
+from ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask
+
+class Reader(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x, kept, lengths, step):
+        assert x.shape[0] == kept["rows"].shape[0] == lengths.shape[0] and step.dim() == 0, "these are no batch"
+        return self.layer(x) * kept["rows"] * lengths.to(x.dtype)[:, None] + step
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant=None):
+        return ModelInfo("Reader", variant, ModelGroup.GENERALITY, ModelTask.CV_IMAGE_CLS, ModelSource.CUSTOM, Framework.TORCH)
+
+    def build(self):
+        return Reader()
+
+    def make_inputs(self, batch_size, generator):
+        return {"x": torch.randn(2, 4, generator=generator), "kept": {"rows": torch.randn(2, 4, generator=generator)}, "lengths": torch.tensor([3, 1]), "step": torch.tensor(SIZE)}
+"""
+
+
+@pytest.mark.parametrize("run_mode", ["inference", "training"])
+def test_a_batch_that_lies_deeper_is_split_too(run_mode: str, tmp_path: Path) -> None:
+    zoo = tmp_path / "zoo"
+    loader = zoo / "reader/pytorch/loader.py"
+    loader.parent.mkdir(parents=True)
+    for name in ("__init__.py", "base.py", "config.py"):
+        (zoo / name).write_text((ZOO / name).read_text())
+    loader.write_text(BATCHES.replace("SIZE", "2"))
+    request = {"loader": str(loader), "zoo": str(zoo), "folder": str(tmp_path / "w"), "parallelism": "data_parallel", "chips": 2, "run_mode": run_mode, "tolerance": {"pcc": 0.99}}
+    answer = model.run(request, lambda stage: None)
+    assert "capture" in answer, answer["message"]
+    assert "3 of " in answer["model"]["mesh"] and "every tensor that has 2 of them" in answer["model"]["repeated"] and "these are no batch" in answer["model"]["repeated"]
+    verdict, report = on_device(tmp_path / "w", num_devices=2)
+    assert verdict == "passed", report
+    # Where no way does, the zoo's is told, and that it is our doing.
+    loader.write_text(BATCHES.replace("SIZE", "[2, 3]"))
+    answer = model.run(request, lambda stage: None)
+    assert (answer["outcome"], answer["error_class"]) == ("failed", "golden_error") and "with its arguments repeated for each chip" in answer["message"]
 
 
 def test_a_loader_without_a_mesh_is_skipped_with_its_reason(tmp_path: Path) -> None:

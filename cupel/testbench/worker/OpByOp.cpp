@@ -7,6 +7,7 @@
 #include "cupel/support/Files.h"
 #include "cupel/support/Sha256.h"
 #include "cupel/tensor/Fill.h"
+#include "cupel/testbench/worker/Spread.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -298,6 +299,9 @@ std::pair<size_t, bool> OpByOp::place(OpRecord op) {
 
 Status OpByOp::add(const Prepared &whole, const OpByOpSeams &seams) {
   Result<Prepared> flat = flatten(whole);
+  // Devices get the pieces of what an operation takes, as it lies in the whole.
+  if (flat && isSpread(whole))
+    flat = gathered(*flat);
   if (!flat)
     return flat.error();
   const bool byCalls = contents.backend == "torch";

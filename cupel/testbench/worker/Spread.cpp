@@ -6,6 +6,7 @@
 #include "cupel/compiler/passes/CutIntoPieces.h"
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/reference/ShardsOf.h"
+#include "cupel/testbench/worker/NearbyInputs.h"
 
 #include <cstring>
 #include <fmt/format.h>
@@ -216,6 +217,57 @@ Result<Prepared> gathered(const Prepared &test) {
   workload.noiseCenter.clear();
   markShardings(module, compiler::entryOf(module));
   return whole;
+}
+
+Result<RunWorkload> evaluatedWhole(Device &reference, const Prepared &test) {
+  const auto devices = uint32_t(test.workload.options.partitions);
+  Result<Spread> spread = spreadOf(mlir::cast<mlir::ModuleOp>(test.program().module), devices);
+  if (!spread)
+    return spread.error();
+  Prepared bare = test.clone();
+  bare.workload.inputs.clear(); // Each run brings its own.
+  bare.workload.expected.clear();
+  Result<Prepared> whole = gathered(bare);
+  if (!whole)
+    return whole.error();
+  auto compiled = reference.compile(whole->program(), test.budget);
+  if (!compiled)
+    return compiled.error();
+  const bool isHeldByAll = std::ranges::all_of(
+      spread->results, [](const Shards &shards) { return shards.kind == Shards::Kind::Replicated; });
+  struct State {
+    Prepared whole; // The executable reads its module.
+    std::unique_ptr<Executable> executable;
+    Spread spread;
+  };
+  auto state = std::make_shared<State>(std::move(*whole), std::move(*compiled), std::move(*spread));
+  return RunWorkload([state, devices, isHeldByAll](TensorLists inputs, const Budget &budget) -> Result<TensorLists> {
+    Result<TensorLists> gatheredInputs =
+        gatherLists(inputs, state->spread.arguments, state->whole.program().arguments, devices);
+    if (!gatheredInputs)
+      return gatheredInputs.error();
+    inputs.clear();
+    Result<std::vector<Tensor>> results = state->executable->run(std::move(*gatheredInputs), budget);
+    if (!results)
+      return results.error();
+    return isHeldByAll ? TensorLists{std::move(*results)} : scattered(*results, state->spread.results, devices);
+  });
+}
+
+std::optional<TensorLists> nearbyPieces(const Prepared &test, uint32_t look) {
+  const auto devices = uint32_t(test.workload.options.partitions);
+  Result<Spread> spread = spreadOf(mlir::cast<mlir::ModuleOp>(test.program().module), devices);
+  if (!spread)
+    return std::nullopt;
+  Result<TensorLists> whole =
+      gatherLists(test.workload.inputs, spread->arguments, test.program().arguments, devices);
+  if (!whole)
+    return std::nullopt;
+  std::optional<TensorLists> others = nearbyInputs(*whole, test.ownInputs, look);
+  if (!others || test.workload.inputs.size() == 1) // Nothing is in pieces.
+    return others;
+  Result<TensorLists> pieces = scattered(others->front(), spread->arguments, devices);
+  return pieces ? std::optional(std::move(*pieces)) : std::nullopt;
 }
 
 Result<TensorLists> scattered(const std::vector<Tensor> &whole, const std::vector<Shards> &shards,

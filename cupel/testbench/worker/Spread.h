@@ -1,10 +1,11 @@
 // Programs on whole tensors of which devices hold pieces, as shardings say: how arguments and results
 // lie, and tests of such programs with whole values in the place of pieces, which the reference
-// evaluates and which are taken apart like any others. Used by explain and by what makes programs ready
-// for devices. It never decides how a device computes: it follows what the program states.
+// evaluates and which are taken apart like any others. Used by explain, by what makes programs ready
+// for devices, and by what measures noise. It never decides how a device computes: it follows what the program states.
 #pragma once
 
 #include "cupel/tensor/Shards.h"
+#include "cupel/testbench/worker/Device.h"
 #include "cupel/testbench/worker/Prepared.h"
 
 #include <mlir/IR/BuiltinOps.h>
@@ -29,6 +30,14 @@ bool isSpread(const Prepared &test);
 /// Such a test with whole values. What its operations give is marked with how it lies
 /// (compiler::kLiesAttr), so that the values of a part lie as they do in the whole.
 Result<Prepared> gathered(const Prepared &test);
+
+/// Such a test evaluated by the reference: pieces are put together, the program computes with whole
+/// values, and every device gets what it would hold of the results; one list, where all hold all of it.
+Result<RunWorkload> evaluatedWhole(Device &reference, const Prepared &test);
+
+/// The inputs of such a test, each changed a little (nearbyInputs), as its devices hold them: copies of
+/// a value stay copies, and what a program means by them is defined. Empty where nothing can be changed.
+std::optional<TensorLists> nearbyPieces(const Prepared &test, uint32_t look);
 
 /// The pieces that each device holds of these values.
 Result<TensorLists> scattered(const std::vector<tensor::Tensor> &whole,

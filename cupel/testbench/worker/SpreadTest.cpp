@@ -76,6 +76,57 @@ TEST_F(SpreadTest, PiecesBecomeWholeValues) {
     EXPECT_TRUE(haveSameBytes(made->workload.inputs.front()[i], whole[i]));
 }
 
+TEST_F(SpreadTest, TheReferenceEvaluatesWholeValues) {
+  auto reference = std::move(*openDevice("reference"));
+  Result<Prepared> plain = gathered(*test);
+  ASSERT_TRUE(plain) << plain.message();
+  auto executable = std::move(*reference->compile(plain->program(), plain->budget));
+  const std::vector<Tensor> expected = *executable->run(plain->workload.inputs, plain->budget);
+  Result<RunWorkload> run = evaluatedWhole(*reference, *test);
+  ASSERT_TRUE(run) << run.message();
+  // Of a result that nothing is said of every device holds all.
+  Result<TensorLists> outputs = (*run)(test->workload.inputs, test->budget);
+  ASSERT_TRUE(outputs) << outputs.message();
+  ASSERT_EQ(outputs->size(), 1u);
+  EXPECT_TRUE(haveSameBytes(outputs->front()[0], expected[0]));
+  // With other inputs it gives something else.
+  TensorLists others = test->workload.inputs;
+  others[2][0] = others[3][0] = countUp({2, 4}); // Rows 2 and 3 as the first two are.
+  EXPECT_FALSE(haveSameBytes((*(*run)(others, test->budget))[0][0], expected[0]));
+}
+
+TEST_F(SpreadTest, DevicesGetTheirPiecesOfWhatTheReferenceGives) {
+  std::string text = kSpreadProgram;
+  const std::string plain = "-> tensor<4x4xf32> {\n    %0";
+  text.replace(text.find(plain), plain.size(),
+               "-> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}) {\n    %0");
+  auto read = reader.read(text, "pieces.mlir");
+  ASSERT_TRUE(read) << read.message();
+  auto reference = std::move(*openDevice("reference"));
+  const Tensor expected = (*(*evaluatedWhole(*reference, *test))(test->workload.inputs, test->budget))[0][0];
+  test->read = std::move(*read);
+  Result<RunWorkload> run = evaluatedWhole(*reference, *test);
+  ASSERT_TRUE(run) << run.message();
+  Result<TensorLists> outputs = (*run)(test->workload.inputs, test->budget);
+  ASSERT_TRUE(outputs) << outputs.message();
+  ASSERT_EQ(outputs->size(), 4u);
+  Result<Spread> spread = spreadOf(*test->read->module, 4);
+  for (int64_t d = 0; d < 4; ++d)
+    EXPECT_TRUE(haveSameBytes((*outputs)[size_t(d)][0], *spread->results[0].piece(expected, d)));
+}
+
+TEST_F(SpreadTest, CopiesStayCopiesWhereInputsAreChanged) {
+  std::optional<TensorLists> others = nearbyPieces(*test, 1);
+  ASSERT_TRUE(others);
+  ASSERT_EQ(others->size(), 4u);
+  // Of the mesh of two by two, devices 0 and 1 hold the same rows, and 0 and 2 the same columns.
+  EXPECT_FALSE(haveSameBytes((*others)[0][0], test->workload.inputs[0][0]));
+  EXPECT_TRUE(haveSameBytes((*others)[0][0], (*others)[1][0]));
+  EXPECT_FALSE(haveSameBytes((*others)[0][0], (*others)[2][0]));
+  EXPECT_TRUE(haveSameBytes((*others)[0][1], (*others)[2][1]));
+  EXPECT_FALSE(haveSameBytes((*others)[0][1], (*others)[1][1]));
+}
+
 TEST_F(SpreadTest, PartsLieAsTheWholeDoes) {
   Result<Prepared> made = gathered(*test);
   ASSERT_TRUE(made) << made.message();

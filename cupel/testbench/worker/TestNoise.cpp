@@ -267,14 +267,15 @@ bool TestNoise::measureByInputs(std::string why) {
     reference::Jitter jitter = jitterOf(declared, i);
     double step = std::max(jitter.products, jitter.rest);
     TensorLists moved = prepared.workload.inputs;
-    uint64_t number = 0;
-    for (std::vector<Tensor> &list : moved)
+    for (std::vector<Tensor> &list : moved) {
+      uint64_t number = 0; // What devices hold copies of stays one value.
       for (Tensor &input : list) {
         Result<Tensor> other = reference::jittered(input, step, jitter.doubles,
                                                    (prepared.budget.seed * 64 + i) * 4096 + number++);
         if (other)
           input = std::move(*other);
       }
+    }
     if (!isTimeForOneMore())
       break;
     Result<TensorLists> results = sources.device(moved, budget);

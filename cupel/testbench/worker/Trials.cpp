@@ -6,6 +6,7 @@
 #include "cupel/testbench/worker/GoldenCache.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/Rule.h"
+#include "cupel/testbench/worker/Spread.h"
 #include "cupel/workload/Folder.h"
 #include "cupel/workload/Judge.h"
 
@@ -122,8 +123,11 @@ Result<RunWorkload> makeReady(Device &device, const Prepared &prepared) {
                      : Result<TensorLists>(outputs.error());
     });
   }
+  // Who has no devices to split a program over computes with the whole tensors that it speaks of.
   Result<RunWorkload> loaded =
-      device.load(prepared.workload, prepared.program(), prepared.budget);
+      device.isReference() && isSpread(prepared)
+          ? evaluatedWhole(device, prepared)
+          : device.load(prepared.workload, prepared.program(), prepared.budget);
   if (!loaded)
     return loaded.error();
   return RunWorkload([run = std::move(*loaded), checks = prepared.workload.checks,

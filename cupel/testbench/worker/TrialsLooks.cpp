@@ -4,6 +4,7 @@
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/NearbyInputs.h"
+#include "cupel/testbench/worker/Spread.h"
 #include "cupel/testbench/worker/Rule.h"
 
 #include <algorithm>
@@ -216,7 +217,8 @@ void Trials::lookAgain(const Request &request, Progress &progress, Device &devic
     if (prepared.program().selfChecking || !prepared.workload.checks.empty())
       return std::nullopt;
     if (!prepared.otherInputs)
-      return nearbyInputs(prepared.workload.inputs, prepared.ownInputs, look);
+      return isSpread(prepared) ? nearbyPieces(prepared, look)
+                                : nearbyInputs(prepared.workload.inputs, prepared.ownInputs, look);
     Result<TensorLists> others = prepared.otherInputs(look);
     return others ? std::optional(std::move(*others)) : std::nullopt;
   };

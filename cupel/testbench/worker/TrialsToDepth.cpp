@@ -177,7 +177,9 @@ void Trials::judgeOp(const Request &request, Prepared &piece, const std::vector<
       op.sentence = std::move(sentence);
     op.passed = false;
   };
-  if (outputs.size() != expected.size())
+  // Devices that hold different copies of results give them twice.
+  const bool differ = piece.program().spreadOver > 1 && outputs.size() == 2 * expected.size();
+  if (outputs.size() != expected.size() && !differ)
     return wrong(fmt::format("there are {} results, and {} are expected", outputs.size(),
                              expected.size()));
   piece.workload.provenance.expectation = kReferencesWord;
@@ -187,15 +189,16 @@ void Trials::judgeOp(const Request &request, Prepared &piece, const std::vector<
     return;
   }
   op.passed = true;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (outputs[i].dtype() != expected[i].dtype()) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const size_t i = k % expected.size();
+    if (outputs[k].dtype() != expected[i].dtype()) {
       wrong(fmt::format("result {} is {}, and {} is expected", i,
-                        tensor::describe(outputs[i].elementType(), outputs[i].shape()),
+                        tensor::describe(outputs[k].elementType(), outputs[k].shape()),
                         tensor::describe(expected[i].elementType(), expected[i].shape())));
       continue;
     }
     auto comparison =
-        judgeOutput(uint32_t(i), 0, i, outputs[i], expected[i], Rule{{}, "strict"}, *noise);
+        judgeOutput(uint32_t(i), 0, i, outputs[k], expected[i], Rule{{}, "strict"}, *noise);
     if (!comparison) {
       wrong(comparison.message());
       continue;

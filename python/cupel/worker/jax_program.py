@@ -15,6 +15,7 @@ import numpy as np
 
 from cupel.worker.golden_cache import GoldenCache, key_of, of_array, surroundings, to_arrays
 from cupel.worker.jax_calls import Call
+from cupel.worker.loaders import LoaderError
 from cupel.worker.workload_folder import Contents
 
 
@@ -35,8 +36,11 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_jax(value: Any) -> Any:
+    """Arrays in the types that a trace has for them: without 64-bit types, what NumPy and torch have of these is narrower."""
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
-        return value.detach().cpu().numpy()
+        value = value.detach().cpu().numpy()
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iufc":
+        return np.asarray(value, jax.dtypes.canonicalize_dtype(value.dtype))
     return value
 
 
@@ -72,12 +76,25 @@ def _flatten(call: Call) -> tuple[list[Any], list[str], list[Any], Callable[[lis
     return [leaves[i][1] for i in places], names, specs, rebuilt
 
 
+def _values_of(result: Any) -> Any:
+    """The same without what jax.jit does not give back: texts and objects, which no device computes."""
+    return jax.tree_util.tree_map(lambda leaf: leaf if hasattr(leaf, "dtype") or isinstance(leaf, (bool, int, float, complex)) else None, result)
+
+
+def _drawn(output: Any) -> Any:
+    """The gradient of an output; each part of a complex one is drawn."""
+    if not jax.numpy.issubdtype(output.dtype, jax.numpy.complexfloating):
+        return jax.random.uniform(jax.random.key(0), output.shape, output.dtype)
+    part = jax.numpy.finfo(output.dtype).dtype
+    return jax.lax.complex(*(jax.random.uniform(jax.random.key(i), output.shape, part) for i in range(2)))
+
+
 def inference(call: Call) -> Program:
     arrays, names, specs, rebuilt = _flatten(call)
 
     def whole(*values: Any) -> Any:
         args, kwargs = rebuilt(list(values))
-        return call.function(*args, **kwargs)
+        return _values_of(call.function(*args, **kwargs))
 
     def function(*values: Any) -> list[Any]:
         return jax.tree_util.tree_leaves(whole(*values))
@@ -92,13 +109,13 @@ def training(call: Call, forward: Callable[[tuple[Any, ...], dict[str, Any]], An
     floats = [i for i, value in enumerate(arrays) if not _is_key(value) and jax.numpy.issubdtype(value.dtype, jax.numpy.inexact)]
 
     def outputs(values: list[Any]) -> list[Any]:
-        return jax.tree_util.tree_leaves(forward(*rebuilt(values)))
+        return jax.tree_util.tree_leaves(_values_of(forward(*rebuilt(values))))
 
     shapes = jax.eval_shape(lambda *values: outputs(list(values)), *arrays)
     used = [i for i, one in enumerate(shapes) if jax.numpy.issubdtype(one.dtype, jax.numpy.inexact)]
     if not used:
-        raise ValueError("no result of the model is a float: there is nothing to go back from")
-    drawn = [jax.random.uniform(jax.random.key(0), shapes[i].shape, shapes[i].dtype) for i in used]
+        raise LoaderError("no_output", "no result of the model is a float: there is nothing to go back from")
+    drawn = [_drawn(shapes[i]) for i in used]
 
     def function(*values: Any) -> list[Any]:
         given, gradients = list(values[:len(arrays)]), list(values[len(arrays):])

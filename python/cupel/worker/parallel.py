@@ -6,12 +6,14 @@ As the zoo's own runner does it. Used by ModelTest for data_parallel, tensor_par
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from cupel.torch.shardings import BadSpec, Mesh, Placement
+from cupel.torch.structure import replaced, tensors_of
 from cupel.worker.loaders import LoaderError, call_named
 
 
@@ -21,11 +23,54 @@ class Skipped(Exception):
 
 def repeated(value: Any, devices: int) -> Any:
     """A top-level argument for data parallelism: rows follow each other `devices` times, so that every device gets the loader's own batch."""
-    if not isinstance(value, torch.Tensor):
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
         return value
     if value.dim() == 0:
         return value.repeat(devices)
     return (value.unsqueeze(0) if value.dim() == 1 else value).repeat_interleave(devices, dim=0)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Arguments for data parallelism."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    rows: list[tuple[str, torch.Tensor]]
+    """Those that have a device's rows for each of them, by the names that a captured graph has for them."""
+    how: str = ""
+    """Empty: as the zoo does it."""
+
+    @property
+    def sizes(self) -> list[tuple[int, ...]]:
+        return [tuple(tensor.shape) for _, tensor in tensors_of([*self.args]) + tensors_of(self.kwargs)]
+
+
+def repeat(args: tuple[Any, ...], kwargs: Mapping[str, Any], devices: int) -> list[Repeated]:
+    """The ways to repeat arguments that differ, the zoo's first: it takes every tensor on top for a batch, and none that lies deeper (caches, records).
+
+    Where a model does not take that, what has as many rows as the batch is what holds one: vectors (lengths, labels) with it, or not.
+    """
+    own = {name: repeated(value, devices) for name, value in kwargs.items()}
+    own_args = tuple(repeated(value, devices) for value in args)
+    ways = [Repeated(own_args, own, [one for one in named_arguments(own_args, own) if isinstance(one[1], torch.Tensor) and one[1].layout is torch.strided])]
+    given = [tensor for _, tensor in tensors_of([*args]) + tensors_of(kwargs) if tensor.layout is torch.strided and tensor.dim()]
+    batch = next((tensor.shape[0] for tensor in given if tensor.dim() > 1), given[0].shape[0] if given else 0)
+    for rank, what in ((1, "every tensor"), (2, "every tensor that is no vector")):
+        made: set[int] = set()
+
+        def rows(tensor: torch.Tensor, rank: int = rank, made: set[int] = made) -> torch.Tensor:
+            if tensor.layout is not torch.strided or tensor.dim() < rank or tensor.shape[0] != batch:
+                return tensor
+            more = tensor.repeat_interleave(devices, dim=0)
+            made.add(id(more))
+            return more
+
+        some_args, some = replaced((args, dict(kwargs)), rows)
+        way = Repeated(some_args, some, [one for one in tensors_of([*some_args]) + tensors_of(some) if id(one[1]) in made], f"rows of {what} that has {batch} of them, however deep it lies")
+        if made and all(way.sizes != other.sizes for other in ways):
+            ways.append(way)
+    return ways
 
 
 def named_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -50,10 +95,10 @@ def mesh_of(loader: Any, devices: int) -> Mesh:
     return mesh
 
 
-def data_parallel(devices: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Placement:
-    """Weights on every device, arguments split by rows."""
+def data_parallel(devices: int, rows: Sequence[tuple[str, Any]]) -> Placement:
+    """Weights on every device, arguments that have rows for each split by these."""
     placement = Placement(Mesh.of((1, devices), ("model", "data")))
-    placement.add_arguments(named_arguments(args, kwargs), "data")
+    placement.add_arguments(rows, "data")
     return placement
 
 
