@@ -319,9 +319,11 @@ class Suites:
         count = "20000" if self.mode == "full" else "300"
         guarded = [counted([self.bin / "cupel_random_programs", "500", "2000" if self.mode == "full" else "60"],
                            dict(self.env, CUPEL_GUARD_PAGES=end)) for end in ("end", "begin")]
+        # In bf16 as kernels have it here, and as they have it where there are matrix registers.
+        narrow = [counted([self.bin / "cupel_random_programs", "--kept", *options, "1000", "2000" if self.mode == "full" else "60"], self.env) for options in ([], ["--registers"])]
         # Most vectors are too small for machine code, unless all of it is asked for.
         return total_of([counted([*tools, "6"], self.env), counted([*tools, "60"], dict(self.env, CUPEL_MACHINE_CODE="always")), counted([self.bin / "cupel_random_programs", "0", count], self.env),
-                         counted([self.bin / "cupel_random_programs", "--planted", "0", "30"], self.env), *guarded,
+                         counted([self.bin / "cupel_random_programs", "--planted", "0", "30"], self.env), *guarded, *narrow,
                          self.stages(*programs, seeds=300)])
 
     def stages(self, *paths: Path, seeds: int = 0) -> Result:

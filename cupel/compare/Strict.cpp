@@ -35,7 +35,7 @@ constexpr double kFartherThanThey = 16;
 /// far. Where two independent numbers and more make the noise, hardly any eight draws are (0.04 %).
 constexpr double kScattered = 16, kFromTheMiddle = 3, kToTheMiddle = 2;
 constexpr size_t kNearestByChance = 3;
-/// There a result is a draw that says nothing, and these orders beyond them not even that.
+/// There a result is a draw that says nothing, and these orders beyond all of them or beneath not even that.
 constexpr double kNoDraw = 256;
 
 /// The root mean square of the difference between two tensors; NaN where it is no number.
@@ -52,6 +52,14 @@ double distance(const Tensor &a, const Tensor &b, const Options &options) {
       return 0;
   }
   return NAN;
+}
+
+/// The root mean square of a tensor; NaN where it is no number.
+double sizeOf(const Tensor &tensor, const Options &options) {
+  Result<Statistics> found =
+      compare::compare(tensor, tensor, Tolerance{.atol = 0.0},
+                       {.worst = 0, .firstMismatches = 0, .threads = options.threads});
+  return found ? found->rmsExpected : NAN;
 }
 
 bool isExact(const Tensor &tensor) {
@@ -299,6 +307,13 @@ private:
         !(distance(expected, center, options) <= kFartherThanThey * farthest) ||
         !(distance(actual, center, options) <= kNoDraw * farthest))
       return;
+    // Nor is what nobody wrote, which is as far from them as any draw.
+    double least = INFINITY;
+    for (const Tensor &sample : noise.samples)
+      least = std::min(least, sizeOf(sample, options));
+    for (const Tensor *one : {&actual, &expected})
+      if (!(sizeOf(*one, options) * kNoDraw >= least))
+        return;
     verdict.isScattered = true;
     verdict.noise = std::max(share, verdict.noise);
     verdict.sentence += fmt::format(

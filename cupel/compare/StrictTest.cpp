@@ -200,6 +200,14 @@ TEST_F(OrdersTest, OrdersBeyondAllOfThemOrWithoutANumberItIsNoDraw) {
   EXPECT_FALSE(known(kSizes).judge(numberless, drawn(21, 4)).isScattered);
 }
 
+TEST_F(OrdersTest, WhatNobodyWroteIsNoDraw) {
+  // Memory that was cleared, or holds what is small: from all evaluations as far as they are from each other.
+  EXPECT_FALSE(known(kSizes).judge(drawn(20, 0), drawn(21, 4)).isScattered);
+  EXPECT_FALSE(known(kSizes).judge(drawn(20, 1e-6), drawn(21, 4)).isScattered);
+  EXPECT_FALSE(known(kSizes).judge(drawn(20, 400), drawn(21, 0)).isScattered);
+  EXPECT_TRUE(known(kSizes).judge(drawn(20, 400), drawn(21, 0.01)).isScattered);
+}
+
 TEST_F(OrdersTest, WhatIsExpectedHasToBeSuchADrawToo) {
   // Else it is another program that was made of the model, and no piece of it is wrong.
   EXPECT_FALSE(known(kSizes).judge(drawn(20, 400), drawn(21, 1000)).isScattered);

@@ -175,12 +175,13 @@ TEST(BlocksTest, SumsAreFinishedBehindThem) {
 }
 
 /// The last rows of a result are computed with some before them, once more where the depth is short, and with registers of their own
-/// size where it is not: bits do not tell, and no row is finished twice (a residual lies where the result does).
+/// size where it is not: bits do not tell, and no row is finished twice (a residual lies where the result does). Parts of a depth may
+/// differ in length: of 54 rows and a depth of 800 one alone would be computed so.
 TEST(BlocksTest, LastRowsAreFinishedOnce) {
   IsaScope scope(kernelsWithEmulatedBlocks());
   for (int threads : {1, 3})
-    for (int64_t depth : {int64_t{64}, int64_t{1600}})
-      for (int64_t rows : {33, 49, 95, 196}) {
+    for (int64_t depth : {int64_t{64}, int64_t{800}, int64_t{1600}})
+      for (int64_t rows : {33, 49, 54, 95, 196}) {
         Pool pool(threads, Pool::Sharing::Always);
         constexpr int64_t kColumns = 70;
         std::vector<float> a = anyBits(rows * depth / 2, true, 1), b = anyBits(depth * kColumns / 2, true, 2);

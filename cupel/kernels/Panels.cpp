@@ -25,7 +25,7 @@ constexpr int64_t kShallowRows[kMostTileVectors] = {10, 8, 5, 6};
 
 /// Rows times steps that matrix registers multiply once more in less time than they are set up twice: 2 times 90 ns on an Emerald
 /// Rapids, where 16 steps of 32 rows take 50.
-constexpr int64_t kMostAgain = 2048;
+constexpr int64_t kMostAgain = 2047;
 
 /// Part of the depth: some taps, of each the same part.
 struct Chunk {
@@ -227,7 +227,9 @@ struct PanelSums {
   float *c;
   int64_t ldc;
   bool isOneTile = false;
-  bool isAside = false; // Nobody else looks there, and there is room for whole tiles.
+  /// So many rows may be computed again in front of the last ones: nobody else looks there, and there is room for whole tiles. Of all
+  /// chunks alike, which go on with each other's sums where they lie.
+  int64_t mostAgain = 0;
 
   float *at(int64_t row) const { return isOneTile ? c : c + row * ldc; }
 };
@@ -286,8 +288,7 @@ void multiplyPanel(BlockUse &use, const RowsTimesPanels &work, const Chunk &chun
         kernels.block ? std::min(work.rowCount, begin + most) : begin + size * tile.below;
     // Registers of another size would have to be set up for the last rows, and again for the next panel: where the depth
     // is short that takes longer than some of the rows before them once more.
-    const bool isAgain = kernels.block && sums.isAside && begin > 0 &&
-                         (most - (after - begin)) * chunk.taps * chunk.depth < kMostAgain;
+    const bool isAgain = kernels.block && begin > 0 && most - (after - begin) <= sums.mostAgain;
     const int64_t first = isAgain ? after - most : begin;
     tile.rows = rows + first;
     tile.row = work.row + first;
@@ -454,8 +455,11 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
   const float *lastBias = whole(bias);
   const int32_t *terms = rowTerms(kernels, work, frame);
   auto *chunks = frame.take<Chunk>(std::max<int64_t>(1, countChunks(work.taps, work.depth, tiles.depthChunk)));
-  int64_t chunkCount = 0;
-  forChunks(work.taps, work.depth, tiles.depthChunk, [&](const Chunk &chunk) { chunks[chunkCount++] = chunk; });
+  int64_t chunkCount = 0, longest = 1;
+  forChunks(work.taps, work.depth, tiles.depthChunk, [&](const Chunk &chunk) {
+    chunks[chunkCount++] = chunk;
+    longest = std::max(longest, chunk.taps * chunk.depth);
+  });
   // Some panels at a time, so that what they have so far stays in the cache from chunk to chunk.
   int64_t group = std::max<int64_t>(1, kResultFloats / (work.rowCount * cut.widthOf(0)));
   // Sums that lie aside or that nobody keeps: those of such panels or, where no chunk goes on with them, of one tile.
@@ -474,7 +478,7 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
     bool inRegisters =
         !tiles.block && (work.taps * work.depth < kShortDepth || !tiles.hasHalves(cut, panel));
     int64_t before = isOneTile ? 0 : (column - cut.columnOf(firstOfGroup)) * keptRows;
-    PanelSums sums = areKept ? PanelSums{work.c + column, work.ldc} : PanelSums{kept + before, cut.widthOf(panel), isOneTile, true};
+    PanelSums sums = areKept ? PanelSums{work.c + column, work.ldc} : PanelSums{kept + before, cut.widthOf(panel), isOneTile, kMostAgain / longest};
     // While a tile is in the nearest cache: rows of a result often lie so that they push each other out of it.
     bool isLeft = chunk.isLast && (terms || isAside || !inRegisters || work.epilogue->function);
     auto finish = [&](int64_t row, float *tile, int64_t rows) {

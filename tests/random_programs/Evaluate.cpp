@@ -57,7 +57,10 @@ Result<std::vector<double>> noiseOf(mlir::ModuleOp module, const std::vector<Ten
   return noise;
 }
 
-Result<std::vector<double>> noiseOf(const std::string &program, const std::vector<Tensor> &arguments, const std::vector<Tensor> &expected) {
+/// Runs passes over a program as text, and gives it to `use`.
+template <typename F>
+static auto withProgram(const std::string &program, llvm::function_ref<void(mlir::PassManager &)> add, F &&use)
+    -> decltype(use(mlir::ModuleOp())) {
   mlir::DialectRegistry registry;
   ir::registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -65,10 +68,25 @@ Result<std::vector<double>> noiseOf(const std::string &program, const std::vecto
   if (!module)
     return Error{"the program is none"};
   mlir::PassManager passes(&context);
-  passes.addPass(compiler::createLowerChlo());
+  add(passes);
   if (failed(passes.run(*module)))
     return Error{"the program cannot be lowered"};
-  return noiseOf(*module, arguments, expected);
+  return use(*module);
+}
+
+Result<std::vector<double>> noiseOf(const std::string &program, const std::vector<Tensor> &arguments, const std::vector<Tensor> &expected) {
+  return withProgram(program, [](mlir::PassManager &passes) { passes.addPass(compiler::createLowerChlo()); },
+                     [&](mlir::ModuleOp module) { return noiseOf(module, arguments, expected); });
+}
+
+Result<std::string> narrowed(const std::string &program, bool kept) {
+  return withProgram(program, [&](mlir::PassManager &passes) { passes.addPass(compiler::createNarrowProducts({kept})); },
+                     [](mlir::ModuleOp module) -> Result<std::string> {
+                       std::string text;
+                       llvm::raw_string_ostream stream(text);
+                       module.print(stream);
+                       return text;
+                     });
 }
 
 } // namespace cupel::random_programs

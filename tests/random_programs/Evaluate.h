@@ -21,4 +21,7 @@ Result<std::vector<double>> noiseOf(mlir::ModuleOp module, const std::vector<ten
 Result<std::vector<double>> noiseOf(const std::string &program, const std::vector<tensor::Tensor> &arguments,
                                     const std::vector<tensor::Tensor> &expected);
 
+/// The program as precision=bf16 has it, marks for kernels included; `kept`: as precision=bf16/bf16 does.
+Result<std::string> narrowed(const std::string &program, bool kept);
+
 } // namespace cupel::random_programs

@@ -12,6 +12,8 @@ namespace {
 
 /// Of programs that a mesh of devices runs, which is slower.
 constexpr int kPercentOnTwo = 5;
+/// Of programs that are mostly what networks are made of.
+constexpr int kPercentNetworks = 40;
 /// Of arguments that may be overwritten, and of programs that are fed what is no number.
 constexpr int kPercentDonated = 25, kPercentSpecial = 12;
 
@@ -26,10 +28,16 @@ Program Generator::run() {
     std::string type = argumentType();
     argument(type, shape());
   }
-  int64_t steps = random.between(3, 24);
-  for (int64_t i = 0; i < steps; ++i)
+  // Of most steps nothing is left in the end: fewer, where much is made in one.
+  isNetwork = random.chance(kPercentNetworks);
+  int64_t steps = isNetwork ? random.between(1, 4) : random.between(3, 24);
+  std::vector<Val> ends; // Of steps of networks, so that they are not dropped.
+  for (int64_t i = 0; i < steps; ++i) {
     step();
-  int64_t results = random.between(1, 5);
+    if (isNetwork && !values.back().isConstant && !values.back().name.starts_with("%a"))
+      ends.push_back(values.back());
+  }
+  int64_t results = random.between(isNetwork ? 3 : 1, 5);
   std::string returned, types;
   std::vector<Val> given;
   for (int64_t i = 0; i < results; ++i) {
@@ -38,7 +46,11 @@ Program Generator::run() {
     std::copy_if(values.begin(), values.end(), std::back_inserter(computed),
                  [](const Val &one) { return !one.isConstant; });
     const auto many = int64_t(computed.size());
-    const Val value = computed[size_t(std::max<int64_t>(0, many - 1 - random.below(i < 2 ? 4 : many)))];
+    Val value = computed[size_t(std::max<int64_t>(0, many - 1 - random.below(i < 2 ? 4 : many)))];
+    if (!ends.empty() && random.chance(80)) {
+      value = ends.back();
+      ends.pop_back();
+    }
     returned += (i ? ", " : "") + value.name;
     types += (i ? ", " : "") + typeOf(value);
     program.roundings.push_back(value.isExact                  ? Roundings::None

@@ -113,6 +113,41 @@ void Generator::lastLayers() {
   addLayer(layer);
 }
 
+/// The first layers of networks, which read few channels: of sound one long line. Channels lie first, and the result is read so.
+void Generator::stems() {
+  const bool isSound = random.chance(30);
+  Layer layer;
+  layer.image = {random.between(1, 2), random.pick<int64_t>({1, 1, 3, 4, isSound ? 1 : 12, isSound ? 2 : 20})};
+  layer.kernel = {random.pick<int64_t>({1, 5, 8, 16, 18, 33}), layer.image[1]};
+  for (int64_t i = isSound ? 1 : 2; i > 0; --i) {
+    layer.image.push_back(isSound ? random.pick<int64_t>({300, 700, 1100, 2500}) : random.between(5, 24));
+    layer.kernel.push_back(random.pick<int64_t>({2, 3, 5, 7, isSound ? 10 : 3}));
+    layer.strides.push_back(isSound ? random.between(1, 5) : random.between(1, 3));
+    layer.wide.push_back(1);
+    layer.apart.push_back(random.chance(10) ? 2 : 1);
+    for (int end = 0; end < 2; ++end)
+      layer.pads.push_back(random.pick<int64_t>({0, 0, 1, 2, 3, -1, isSound ? -7 : 1}));
+  }
+  if (count(layer.to()) > 20000)
+    return;
+  std::set<std::string> known;
+  for (const Val &one : values)
+    known.insert(one.name);
+  addLayer(layer);
+  // Nobody reads what lies between.
+  if (!known.contains(values.back().name) && random.chance(70)) {
+    const Val last = values.back();
+    if (last.shape == layer.to() && count(last.shape) > 0 && random.chance(40)) {
+      const Shape rows = {last.shape[0], count(last.shape) / last.shape[0]};
+      add("stablehlo.reshape " + last.name + " : (" + typeOf(last) + ") -> " + typeText(last.type, rows), last.type, rows, last.isExact);
+    }
+    const Val made = values.back();
+    std::erase_if(values, [&](const Val &one) {
+      return !one.isConstant && !one.name.starts_with("%a") && one.name != made.name && !known.contains(one.name);
+    });
+  }
+}
+
 void Generator::depthwise() {
   const int64_t dims = random.pick<int64_t>({1, 2, 2, 3}),
                 channels = random.pick<int64_t>({3, 15, 16, 17, 31, 32, 33, 48, 65});

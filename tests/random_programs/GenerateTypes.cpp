@@ -118,6 +118,40 @@ void Generator::bitPatterns() {
   values.push_back({"%" + id + "#1", type, sizes, true});
 }
 
+/// Bits of elements as elements of as many bits, there and back, and as importers copy a sign.
+void Generator::sameBits() {
+  Val a = recent();
+  const bool isFloats = a.type == "f32" || a.type == "f64";
+  if (!a.isExact || (!isFloats && a.type != "i32" && a.type != "ui32" && a.type != "i64" && a.type != "ui64"))
+    a = like("f32", {random.pick<int64_t>({1, 16, 37}), 5});
+  if (!a.isExact || a.isConstant || (isFloat(a.type) && mayHoldNaN)) // Which bits a NaN has is left open.
+    return;
+  const std::string size = std::to_string(bitsOf(a.type)), real = "f" + size, sign = "i" + size;
+  auto as = [&](const Val &value, const std::string &type) {
+    return hidden("stablehlo.bitcast_convert " + value.name + " : (" + typeOf(value) + ") -> " + typeText(type, value.shape), type, value.shape, true);
+  };
+  if (!isFloat(a.type)) {
+    Val other = as(a, random.chance(60) ? real : a.type == sign ? "u" + sign : sign); // Any bits: NaNs, denormal numbers.
+    if (isFloat(other.type) && random.chance(50)) {
+      Val mask = like("i1", a.shape), zeros = constant("0.0", real, a.shape);
+      if (mask.isExact)
+        other = hidden("stablehlo.select " + mask.name + ", " + other.name + ", " + zeros.name + " : " + typeOf(mask) + ", " + typeOf(other), real, a.shape, true);
+    }
+    values.push_back(as(other, a.type));
+    return;
+  }
+  Val bits = as(a, random.chance(50) ? sign : "u" + sign), mask = constant(random.pick<std::string>({"1", "255", "65536"}), bits.type, a.shape);
+  Val changed = binary(random.pick<std::string>({"and", "or", "xor"}), bits, mask);
+  values.push_back(as(changed, real));
+  if (bits.type != sign)
+    return;
+  Val zero = constant("0", sign, a.shape), magnitude = unary("abs", like(real, a.shape), true), negative = unary("negate", magnitude, true);
+  Val isNegative = hidden("stablehlo.compare LT, " + bits.name + ", " + zero.name + ", SIGNED : (" + typeOf(bits) + ", " + typeOf(zero) + ") -> " + typeText("i1", a.shape),
+                          "i1", a.shape, true);
+  add("stablehlo.select " + isNegative.name + ", " + negative.name + ", " + magnitude.name + " : " + typeOf(isNegative) + ", " + typeOf(negative), real, a.shape,
+      magnitude.isExact);
+}
+
 void Generator::wholeOperations() {
   Val a = recent();
   switch (random.below(6)) {
@@ -192,7 +226,12 @@ void Generator::moreFunctions() {
     return;
   Val x = tamed(a), y = tamed(like(a.type, a.shape));
   switch (random.below(7)) {
-  case 0: unary(random.pick<std::string>({"tan", "exponential_minus_one"}), x, false); break;
+  case 0:
+    if (random.chance(50)) // Where it is the number itself, where it is an exponential, and where it is -1.
+      unary("exponential_minus_one", binary("multiply", x, constant(random.pick<std::string>({"1.0e-9", "1.0e-4", "1.0", "20.0", "88.0"}), a.type, a.shape)), false);
+    else
+      unary("tan", x, false);
+    break;
   case 1: add("stablehlo.atan2 " + x.name + ", " + binary("add", unary("abs", y, true), constant("1.0", a.type, a.shape)).name + " : " + typeOf(a), a.type, a.shape, false); break;
   case 2: add("stablehlo.power " + binary("add", unary("abs", x, true), constant("0.5", a.type, a.shape)).name + ", " + y.name + " : " + typeOf(a), a.type, a.shape, false); break;
   case 3: add("stablehlo.divide " + x.name + ", " + binary("add", unary("abs", y, true), constant("0.5", a.type, a.shape)).name + " : " + typeOf(a), a.type, a.shape, false); break;

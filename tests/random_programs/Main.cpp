@@ -7,6 +7,8 @@
 #include "tests/random_programs/Generate.h"
 
 #include "cupel/compiler/Compile.h"
+#include "cupel/kernels/EmulatedBlocks.h"
+#include "cupel/kernels/Isa.h"
 
 #include <fmt/format.h>
 
@@ -30,6 +32,8 @@ using random_programs::Roundings;
 
 /// Whether a rewrite of the compiler is made wrong on purpose: who finds nothing then looks at nothing.
 bool isPlanted = false;
+/// Whether products of f32 take bf16 (precision=bf16, or bf16/bf16 for what is kept as well), whoever computes them.
+bool isNarrowed = false, isKept = false;
 
 compiler::CompileOptions optionsFor(const Program &program, const char *backend) {
   compiler::CompileOptions options;
@@ -198,6 +202,17 @@ std::string checkLevels(const Program &program, Comparison &comparison) {
   return "";
 }
 
+/// The program in narrow products, which round what is not exact.
+Status narrow(Program &program) {
+  Result<std::string> text = random_programs::narrowed(program.text, isKept);
+  if (!text)
+    return text.error();
+  program.text = std::move(*text);
+  for (Roundings &one : program.roundings)
+    one = one == Roundings::None ? one : Roundings::Narrow;
+  return {};
+}
+
 std::string check(const Program &program) {
   Result<Results> expected = reference(program);
   if (!expected)
@@ -248,16 +263,22 @@ bool isNoticed(const Program &program) {
 } // namespace
 
 int main(int argc, char **argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "--planted") {
-    isPlanted = true;
-    --argc, ++argv;
+  std::optional<kernels::IsaScope> registers;
+  for (; argc > 1 && std::string_view(argv[1]).starts_with("--"); --argc, ++argv) {
+    const std::string_view option = argv[1];
+    if (option == "--registers")
+      registers.emplace(kernels::kernelsWithEmulatedBlocks());
+    isPlanted |= option == "--planted";
+    isKept |= option == "--kept";
+    isNarrowed |= option == "--narrowed" || isKept;
   }
   uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   int64_t count = argc > 2 ? std::atoll(argv[2]) : 300;
   if (argc < 2 || argc > 3 || count < 1) {
-    std::fputs("usage: cupel_random_programs [--planted] FIRST_SEED [COUNT]\n"
+    std::fputs("usage: cupel_random_programs [--planted] [--narrowed | --kept] [--registers] FIRST_SEED [COUNT]\n"
                "Runs programs of that many seeds; one alone is printed as well. With --planted the compiler\n"
-               "rewrites something wrongly, and it passes if that is noticed.\n",
+               "rewrites something wrongly, and it passes if that is noticed. With --narrowed products of f32 take bf16, with\n"
+               "--kept what they read is bf16 for all that read it, and with --registers kernels have emulated matrix registers.\n",
                stderr);
     return 2;
   }
@@ -268,6 +289,11 @@ int main(int argc, char **argv) {
   for (int64_t i = 0; i < count; ++i) {
     currentSeed = seed + uint64_t(i);
     random_programs::Program program = random_programs::generate(currentSeed);
+    if (Status done = isNarrowed ? narrow(program) : Status(); !done) {
+      ++failed;
+      std::printf("FAILED  seed %llu: %s\n", (unsigned long long)currentSeed, done.message().c_str());
+      continue;
+    }
     if (count == 1)
       std::fputs(program.text.c_str(), stdout);
     if (isPlanted) {

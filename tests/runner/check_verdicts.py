@@ -115,6 +115,30 @@ def what_outputs_that_rounding_decides_hide_is_judged_piece_by_piece(place: Plac
 
 
 @check
+def a_draw_is_right_by_pieces_alone_and_by_all_of_them(place: Place) -> None:
+    """All of an output is divided by the square of what rounding leaves of two sums, which clears it to zero on a device that is wrong: evaluations are scattered over orders, and that one is another draw.
+    The other output has the same operations behind it, and a quotient that the wrong number cancels from."""
+    vector, number, some = "tensor<256xf32>", "tensor<f32>", "tensor<2xf32>"
+    lines = ["%zero = stablehlo.constant dense<0.0> : tensor<f32>", "%a = stablehlo.tanh %x : tensor<4096xf32>",
+             "%s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4096xf32>, tensor<f32>) -> tensor<f32>",
+             "%r = stablehlo.reshape %a : (tensor<4096xf32>) -> tensor<64x64xf32>",
+             "%p = stablehlo.reduce(%r init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>",
+             "%t = stablehlo.reduce(%p init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64xf32>, tensor<f32>) -> tensor<f32>",
+             f"%s1 = stablehlo.broadcast_in_dim %s, dims = [] : ({number}) -> {some}", f"%t1 = stablehlo.broadcast_in_dim %t, dims = [] : ({number}) -> {some}",
+             f"%d1 = stablehlo.subtract %s1, %t1 : {some}", f"%d2 = stablehlo.slice %d1 [1:2] : ({some}) -> tensor<1xf32>", f"%d = stablehlo.reshape %d2 : (tensor<1xf32>) -> {number}",
+             f"%size = stablehlo.abs %d : {number}", f"%tiny = stablehlo.constant dense<1.0e-6> : {number}", f"%e = stablehlo.add %size, %tiny : {number}",
+             f"%k = stablehlo.constant dense<-2.0> : {number}", f"%q = stablehlo.power %e, %k : {number}", f"%qb = stablehlo.broadcast_in_dim %q, dims = [] : ({number}) -> {vector}",
+             f"%y = stablehlo.multiply %w, %qb : {vector}", f"%m = stablehlo.abs %y : {vector}",
+             f"%most = stablehlo.reduce(%m init: %zero) applies stablehlo.maximum across dimensions = [0] : ({vector}, {number}) -> {number}",
+             f"%mb = stablehlo.broadcast_in_dim %most, dims = [] : ({number}) -> {vector}", f"%n = stablehlo.divide %y, %mb : {vector}"]
+    place.program("draw.mlir", f"func.func @main(%x: tensor<4096xf32>, %w: {vector}) -> ({vector}, {vector}) {{\n  " + "\n  ".join(lines) + f"\n  return %y, %n : {vector}, {vector}\n}}\n")
+    cleared = f"{plugin('operation_planter.so')}?op=stablehlo.subtract&effect=zero_last"
+    test = next(iter(report(place, place.programs, "--device", cleared)[1].values()))
+    expect("scattered over orders" in test["comparisons"][0]["sentence"] and test["comparisons"][1]["passed"], test["comparisons"])
+    expect(test["outcome"] == "failed" and "draw.mlir:10:" in test["notes"]["by pieces"] and "is wrong when it is fed right values" in test["message"], test)
+
+
+@check
 def products_in_bf16_are_judged_as_what_they_are(place: Place) -> None:
     """precision=bf16 of our own device: by its name, by an option, by what it says of itself; each record says bf16."""
     ours = plugin("pjrt_plugin_cupel.so")

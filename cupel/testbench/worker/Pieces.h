@@ -24,6 +24,7 @@ public:
   static Result<Pieces> at(const Prepared &whole, std::vector<size_t> ends);
 
   size_t size() const { return cut.size(); }
+  size_t left() const { return cut.size() - given; }
   /// A piece that has not been given yet, to look at.
   const Program &at(size_t number) const { return cut[number].read->program; }
   /// Where the next piece stands: "piece 3 of 24 (model.py:17:4)".

@@ -20,6 +20,7 @@ namespace cupel::testbench::worker {
 struct TriedPiece {
   bool passed = false;
   std::string sentence = {}; ///< Why not, or how well.
+  bool isSilent = false; ///< It passed, and would have whatever it gave: all of it is noise for the most part.
   /// Of one that did not come to its end; nothing where results are wrong or right.
   std::optional<RemoteFailure> failure = {};
   std::string errorClass = {}; ///< Of such a one: `unsupported`, `device_lost`, ...

@@ -73,12 +73,17 @@ private:
   /// where it does not run.
   Result<TriedPiece> tryPiece(const Request &request, Device &device, Prepared &piece);
   /// Judges a test that is right as a whole by its pieces too, where the device is narrow, the
-  /// request says so, or a part of it shows only in outputs that rounding decides. Whether all pieces
-  /// that this asks for were tried and are right.
+  /// request says so, or a part of it shows only in outputs that rounding decides; `byThemAlone`: all of
+  /// them, and the parts of those that tell nothing. Whether all pieces that this asks for were tried and
+  /// are right.
   bool judgeByPieces(const Request &request, Progress &progress, Device &device,
-                     const Prepared &prepared, results::TestRecord &record);
+                     const Prepared &prepared, results::TestRecord &record,
+                     bool byThemAlone = false);
+  /// Tries the parts of a piece, whose ill-conditioned operations are fed right values then.
+  Result<TriedPiece> tryParts(const Request &request, Device &device, Device &reference,
+                              const Prepared &piece);
   /// Of a test that failed by outputs alone that tell nothing (compare::StrictVerdict::isScattered): it
-  /// passes if every piece that only shows in them is right. Whether it does.
+  /// passes if every piece is right. Whether it does.
   bool judgeScattered(const Request &request, Progress &progress, Device &device,
                       const Prepared &prepared, results::TestRecord &record);
   /// Whether the last judgement called nothing wrong but outputs that tell nothing.

@@ -3,6 +3,9 @@
 // the operation to blame. What a part should give, the reference says.
 
 #include "cupel/compare/Strict.h"
+#include "cupel/compiler/analysis/Devices.h"
+#include "cupel/compiler/passes/CutIntoPieces.h"
+#include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/tensor/KeptBlocks.h"
 #include "cupel/testbench/worker/Reduce.h"
 #include "cupel/testbench/worker/Rule.h"
@@ -37,6 +40,7 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
   if (actual.size() != expected.size())
     return TriedPiece{false, fmt::format("there are {} outputs, and {} are expected",
                                          actual.size(), expected.size())};
+  bool isSilent = !expected.empty();
   for (size_t i = 0; i < expected.size(); ++i) {
     if (actual[i].dtype() != expected[i].dtype())
       return TriedPiece{false,
@@ -50,12 +54,54 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
     // is off by anything. The test as a whole is right, and this place cannot tell.
     if (comparison.noise.value_or(0) > kMostNoise)
       continue;
+    isSilent = false;
     if (!comparison.strictPassed.value_or(false))
       return TriedPiece{false, expected.size() == 1
                                    ? comparison.strictSentence
                                    : fmt::format("output {}: {}", i, comparison.strictSentence)};
   }
-  return TriedPiece{true, "within the noise"};
+  return TriedPiece{.passed = true, .sentence = "within the noise", .isSilent = isSilent};
+}
+
+/// Whether a part computes one thing, and not what a loop or a branch has in it.
+static bool isOneOperation(const Prepared &part) {
+  mlir::func::FuncOp entry = compiler::entryOf(mlir::cast<mlir::ModuleOp>(part.program().module));
+  const std::vector<mlir::Operation *> counted = compiler::countedOperations(entry);
+  return counted.size() <= 1 && llvm::none_of(counted, [](mlir::Operation *op) {
+           return mlir::isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp, mlir::func::CallOp>(op);
+         });
+}
+
+Result<TriedPiece> Trials::tryParts(const Request &request, Device &device, Device &reference,
+                                    const Prepared &piece) {
+  constexpr uint32_t kParts = 10'000; // One for each operation.
+  Result<Pieces> parts = Pieces::of(piece, kParts);
+  if (!parts)
+    return parts.error();
+  const double limit = piece.budget.secondsLeft() / 2;
+  while (parts->left() > 0) {
+    if (limit && piece.budget.secondsLeft() < limit)
+      return Error{ErrorCode::TimedOut, "no time was left for its parts"};
+    std::string which = parts->describeNext();
+    std::optional<Prepared> part = parts->next();
+    part->isRemembered = false;
+    Result<TensorLists> expected = runOn(reference, *part, nullptr);
+    if (!expected)
+      return expected.error();
+    parts->setResults(expected->front());
+    part->workload.expected = std::move(*expected);
+    Result<TriedPiece> tried = tryPiece(request, device, *part);
+    if (!tried)
+      return tried;
+    // A sum that cancels says nothing of who adds it up; of several operations nothing is known.
+    if (tried->isSilent && !isOneOperation(*part))
+      return Error{ErrorCode::Unsupported, "its " + which + " is noise for the most part"};
+    if (!tried->passed) {
+      tried->sentence = fmt::format("its {}: {}", which, tried->sentence);
+      return tried;
+    }
+  }
+  return TriedPiece{.passed = true, .sentence = "within the noise"};
 }
 
 /// Of each output of a device, whether it tells a right result from a wrong one: one that rounding
@@ -69,7 +115,7 @@ static std::vector<bool> outputsThatTell(const TestRecord &record, size_t output
 }
 
 bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &device,
-                           const Prepared &prepared, TestRecord &record) {
+                           const Prepared &prepared, TestRecord &record, bool byThemAlone) {
   Result<compare::DevicePrecision> precision = precisionOf(request);
   if (!precision)
     return false;
@@ -79,8 +125,9 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   uint32_t count = request.pieces.value_or(isNarrow || isUntold ? kPieces : 0);
   if (count == 0)
     return false;
-  // On a precise device only what no other output shows.
-  const bool isForUntold = !request.pieces && !isNarrow;
+  // On a precise device only what no other output shows; but where nothing else speaks of an output, other outputs need not show
+  // what it has from an operation that they have something from, too.
+  const bool isForUntold = !request.pieces && !isNarrow && !byThemAlone;
   Result<Pieces> pieces = Pieces::of(prepared, count, compiler::Counts::WhatIsNotMoved, tells);
   if (isForUntold && pieces && pieces->hidingLeft() == 0)
     return true; // Other outputs speak of all of it.
@@ -96,7 +143,7 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   }
   progress.enter(results::Stage::Compare);
   tensor::BlockKeeper keeper; // Each piece takes the memory of the one before it.
-  size_t right = 0, notRun = 0;
+  size_t right = 0, notRun = 0, silent = 0;
   const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
   const std::string whose = isForUntold ? " that only show in outputs that rounding decides" : "";
   // Half of what is left is for the pieces; what is not reached is said.
@@ -120,6 +167,10 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
       continue;
     piece->workload.expected = std::move(*expected);
     Result<TriedPiece> tried = tryPiece(request, device, *piece);
+    if (byThemAlone && tried && tried->isSilent) {
+      ++silent;
+      tried = tryParts(request, device, **reference, *piece);
+    }
     if (!tried) {
       // The whole program ran: a part that does not says nothing of the result.
       ++notRun;
@@ -134,11 +185,13 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   }
   note = fmt::format("{} of {} pieces{} are right when they are fed right values", right, asked,
                      whose);
+  if (silent)
+    note += fmt::format(", {} of them part by part", silent);
   if (notRun)
     note += fmt::format(", {} do not run alone", notRun);
   if (right + notRun < asked)
     note += "; no time was left for the others";
-  return right == asked;
+  return right == asked && (asked > 0 || !byThemAlone);
 }
 
 bool Trials::isWrongByScattered(const TestRecord &record) const {
@@ -156,7 +209,7 @@ bool Trials::judgeScattered(const Request &request, Progress &progress, Device &
   right.outcome = Outcome::Passed;
   right.errorClass.clear();
   right.message.clear();
-  const bool areRight = judgeByPieces(request, progress, device, prepared, right);
+  const bool areRight = judgeByPieces(request, progress, device, prepared, right, /*byThemAlone=*/true);
   if (!areRight && right.outcome == Outcome::Passed) { // Nobody found the piece: it is as wrong as it was.
     record.notes = std::move(right.notes);
     return false;
