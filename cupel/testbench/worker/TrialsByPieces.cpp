@@ -68,7 +68,8 @@ static bool isOneOperation(const Prepared &part) {
   mlir::func::FuncOp entry = compiler::entryOf(mlir::cast<mlir::ModuleOp>(part.program().module));
   const std::vector<mlir::Operation *> counted = compiler::countedOperations(entry);
   return counted.size() <= 1 && llvm::none_of(counted, [](mlir::Operation *op) {
-           return mlir::isa<stablehlo::WhileOp, stablehlo::IfOp, stablehlo::CaseOp, mlir::func::CallOp>(op);
+           return op->hasTrait<stablehlo::Loops>() || op->hasTrait<stablehlo::Branches>() ||
+                  mlir::isa<mlir::func::CallOp>(op);
          });
 }
 
