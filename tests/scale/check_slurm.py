@@ -379,7 +379,8 @@ def disturbed_round(lab: Lab, number: int, kinds: list[str], chance: random.Rand
     began = time.monotonic()
     process = project.start(*project.run_words("--on", "slurm"))
     disturbances = Disturbances(lab, kinds, chance, 12 if FULL else 4.5)
-    said, code, deadline = "", None, began + (240 if FULL else 110)
+    # A controller that was away for 45 s and comes back with an old state takes a minute to learn what has ended.
+    said, code, deadline = "", None, began + 240
     try:
         while code is None:
             now = time.monotonic() - began
