@@ -4,7 +4,6 @@
 #include "cupel/ir/stablehlo/Stablehlo.h"
 #include "cupel/support/Sha256.h"
 
-
 namespace cupel::codegen {
 namespace {
 

@@ -4,8 +4,8 @@
 #include "cupel/testbench/worker/ChosenInputs.h"
 #include "cupel/testbench/worker/Looks.h"
 #include "cupel/testbench/worker/NearbyInputs.h"
-#include "cupel/testbench/worker/Spread.h"
 #include "cupel/testbench/worker/Rule.h"
+#include "cupel/testbench/worker/Spread.h"
 
 #include <algorithm>
 #include <fmt/format.h>
