@@ -101,7 +101,7 @@ CUPEL_EXPORT int cupel_compare(const CupelTensor *actual, const CupelTensor *exp
 
 /// What a comparator means where somebody asks for it and names no number: `required_pcc`,
 /// `required_atol`, `allclose_rtol`, `allclose_atol`, `captured_share` of captured graphs, and
-/// `decided_by_rounding` of noise. NaN for other names.
+/// `tells_little` of noise. NaN for other names.
 CUPEL_EXPORT double cupel_comparator_default(const char *name);
 
 // Cupel's own verdict, which decides where no comparator is named: limits from what the device
@@ -118,7 +118,7 @@ CUPEL_EXPORT CupelNoise *cupel_noise_open(const char *precision, const char *cod
 CUPEL_EXPORT void cupel_noise_close(CupelNoise *noise);
 /// As cupel_compare. `output` is the position among the program's results; one that it does not
 /// have is judged by the precision alone, and the sentence says so. *share is the noise of the
-/// output as a share of its size: from `decided_by_rounding` (cupel_comparator_default) on a wrong
+/// output as a share of its size: from `tells_little` (cupel_comparator_default) on a wrong
 /// result may well be within its limits, and pieces of the program have to tell.
 CUPEL_EXPORT int cupel_judge(const CupelTensor *actual, const CupelTensor *expected,
                              CupelNoise *noise, size_t output, double *share, char **sentence,

@@ -43,7 +43,7 @@ double cupel_comparator_default(const char *name) {
       {"allclose_rtol", compare::kDefaultAllcloseRtol},
       {"allclose_atol", compare::kDefaultAllcloseAtol},
       {"captured_share", compare::kCapturedShare},
-      {"decided_by_rounding", compare::kDecided}};
+      {"tells_little", compare::kTellsLittle}};
   for (const auto &[known, value] : kDefaults)
     if (known == name)
       return value;

@@ -26,6 +26,9 @@ inline constexpr double kWiderBy = 4;
 /// From noise of this share of an output's size on rounding decides it: limits of elements are
 /// larger than the elements, and correlation says nothing. A wrong result may well be within them.
 inline constexpr double kDecided = 0.25;
+/// From noise of this share on a result that is a quarter too large is within its limits as a whole (4x
+/// noise): a pass tells little, and who can judges what computed it by itself.
+inline constexpr double kTellsLittle = 1.0 / 16;
 /// How many evaluations there are beyond the few, and how many are wider ones.
 inline constexpr uint32_t kMoreSamples = 6, kWiderSamples = 8;
 

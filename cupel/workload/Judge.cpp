@@ -32,7 +32,7 @@ static Judgement judgeStrictly(std::string what, const Tensor &actual, const Ten
   if (!verdict->note.empty())
     judgement.sentence += "; " + verdict->note;
   bool differs = verdict->statistics.different > 0;
-  judgement.tellsLittle = verdict->passed && verdict->noise >= compare::kDecided && differs;
+  judgement.tellsLittle = verdict->passed && verdict->noise >= compare::kTellsLittle && differs;
   // Equal is equal, whatever the limits are.
   if (stored.samples.empty() && differs)
     judgement.sentence += fmt::format("; the workload has no noise stored: limits from the declared "

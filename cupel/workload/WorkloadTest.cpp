@@ -332,7 +332,7 @@ TEST_F(WorkloadTest, ResultsAreJudged) {
   EXPECT_TRUE(first({near}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
   EXPECT_FALSE(first({b}, {a}, {.noise = {{{Tensor::of<DType::F32>({2}, {1, 2.005f})}}}}).passed);
   EXPECT_THAT(first({b}, {a}, {}).sentence, HasSubstr("beyond 8x noise"));
-  // From noise of a quarter on a pass tells little, but of what is equal.
+  // From noise of a sixteenth on a pass tells little, but of what is equal.
   const Workload decided{.noise = {{{Tensor::of<DType::F32>({2}, {2, 1})}}}};
   EXPECT_TRUE(first({b}, {a}, decided).passed);
   EXPECT_TRUE(first({b}, {a}, decided).tellsLittle);

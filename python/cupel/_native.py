@@ -160,7 +160,7 @@ def compare(actual: Array, expected: Array, pcc: float | None = None, atol: floa
 
 def comparator_default(name: str) -> float:
     """What `required_pcc`, `required_atol`, `allclose_rtol` or `allclose_atol` is where nobody names a number; `model_required_atol` is that of ModelTester,
-    `decided_by_rounding` the noise of an output, as a share of its size, from which on a wrong one may pass."""
+    `tells_little` the noise of an output, as a share of its size, from which on a wrong one may pass."""
     return _library().cupel_comparator_default(name.encode())
 
 
@@ -211,7 +211,7 @@ class Noise:
             return passed, sentence
         share = ctypes.c_double()
         passed, sentence = _verdict("cupel_judge", actual, expected, self._opened(), output, ctypes.byref(share))
-        if passed and share.value >= comparator_default("decided_by_rounding"):
+        if passed and share.value >= comparator_default("tells_little"):
             self.decided.add(output)
         return passed, sentence
 

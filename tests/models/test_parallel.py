@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -126,10 +127,95 @@ def test_a_batch_that_lies_deeper_is_split_too(run_mode: str, tmp_path: Path) ->
     assert "3 of " in answer["model"]["mesh"] and "every tensor that has 2 of them" in answer["model"]["repeated"] and "these are no batch" in answer["model"]["repeated"]
     verdict, report = on_device(tmp_path / "w", num_devices=2)
     assert verdict == "passed", report
+    # Each way loads the model anew: none is begun that the test's time might not last for.
+    slow = loader.read_text().replace("return Reader()", "import time; time.sleep(0.5); return Reader()")
+    loader.write_text(slow)
+    answer = model.run({**request, "seconds": 1.5}, lambda stage: None)
+    assert (answer["outcome"], answer["error_class"]) == ("failed", "golden_error") and "no time was left to load it once more" in answer["message"], answer
+    assert "repeated" not in answer["model"], answer
     # Where no way does, the zoo's is told, and that it is our doing.
     loader.write_text(BATCHES.replace("SIZE", "[2, 3]"))
     answer = model.run(request, lambda stage: None)
     assert (answer["outcome"], answer["error_class"]) == ("failed", "golden_error") and "with its arguments repeated for each chip" in answer["message"]
+
+
+READER = """
+import torch
+from ...base import ForgeModel
+from ...config import Framework, ModelGroup, ModelInfo, ModelSource, ModelTask
+
+class Reader(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        BODY
+
+class ModelLoader(ForgeModel):
+    @classmethod
+    def _get_model_info(cls, variant=None):
+        return ModelInfo("Reader", variant, ModelGroup.GENERALITY, ModelTask.CV_IMAGE_CLS, ModelSource.CUSTOM, Framework.TORCH)
+
+    def build(self):
+        return Reader()
+
+    def make_inputs(self, batch_size, generator):
+        return {"x": INPUT}
+"""
+
+
+def reader(zoo: Path, body: str, given: str) -> Path:
+    loader = zoo / "reader/pytorch/loader.py"
+    loader.parent.mkdir(parents=True)
+    for name in ("__init__.py", "base.py", "config.py"):
+        (zoo / name).write_text((ZOO / name).read_text())
+    loader.write_text(READER.replace("BODY", body).replace("INPUT", given))
+    return loader
+
+
+BRANCHES = "y = self.layer(x)\n        return y * 2 if y.sum().item() > 0 else y + 1"
+
+
+@pytest.mark.parametrize("run_mode", ["inference", "training"])
+def test_graphs_of_torch_compile_are_split_too(run_mode: str, tmp_path: Path) -> None:
+    """They take copies of arguments by names of their own, and what graphs before them gave."""
+    loader = reader(tmp_path / "zoo", BRANCHES, "torch.randn(3, 4, generator=generator)")
+    answer = model.run({"loader": str(loader), "zoo": str(tmp_path / "zoo"), "folder": str(tmp_path / "w"), "parallelism": "data_parallel", "chips": 2, "run_mode": run_mode, "tolerance": {"pcc": 0.99}}, lambda stage: None)
+    assert answer["capture"]["method"] == "compile" and answer["capture"]["graphs"] >= 2, answer
+    assert answer["model"]["mesh"] == f"model=1 x data=2; {2 if run_mode == 'inference' else 5} of {4 if run_mode == 'inference' else 8} inputs split", answer["model"]["mesh"]
+    assert "untested" not in answer["capture"]
+    for graph in answer["capture"]["workloads"]:
+        verdict, report = on_device(Path(graph["folder"]), num_devices=2)
+        assert verdict == "passed", report
+
+
+def test_arguments_that_all_lie_deeper_are_repeated(tmp_path: Path) -> None:
+    """The zoo's way repeats none of them, so that the model does not fail with it: nothing would be split."""
+    loader = reader(tmp_path / "zoo", "return self.layer(x[0]) + x[1]", "[torch.randn(2, 4, generator=generator) for _ in range(2)]")
+    answer = model.run({"loader": str(loader), "zoo": str(tmp_path / "zoo"), "folder": str(tmp_path / "w"), "parallelism": "data_parallel", "chips": 2, "tolerance": {"pcc": 0.99}}, lambda stage: None)
+    assert answer["model"]["mesh"].endswith("2 of 4 inputs split") and "the zoo's own way finds no tensor on top" in answer["model"]["repeated"], answer["model"]
+
+
+def test_a_test_of_several_chips_that_splits_nothing_is_unjudged(tmp_path: Path) -> None:
+    """Each chip computed all of it, as one does alone: that is right, and says nothing of data parallelism. What is wrong then is wrong."""
+    reader(tmp_path / "zoo", "return self.layer(torch.tensor([[float(len(word)) for word in x]], dtype=self.layer.weight.dtype))", '["a", "bb", "c", "dddd"]')
+    other = reader(tmp_path / "other", BRANCHES, "torch.randn(3, 4, generator=generator)")
+    report = tmp_path / "run.json"
+
+    def ran(zoo: Path, *arguments: str) -> tuple[int, dict]:
+        done = subprocess.run([command_path(), "run", "--zoo", str(zoo), f"models::{other.parent.parent.name}/pytorch-data_parallel-inference", "--arch", "n300", "--python", sys.executable,
+                               "--results", str(tmp_path / "results"), "--json", str(report), "-j1", *arguments], capture_output=True, text=True, check=False, timeout=300)
+        assert report.exists(), done.stdout + done.stderr
+        return done.returncode, next(iter(json.loads(report.read_text())["tests"]))
+
+    code, test = ran(tmp_path / "zoo", "--device", "cupel")
+    assert (test["outcome"], code) == ("unjudged", 1) and test["message"].startswith("nothing of it is split over 2 chips"), test
+    assert test["comparisons"] and all(one["passed"] for one in test["comparisons"]), test
+    planter = Path(plugin_path()).parent / "operation_planter.so"
+    code, test = ran(tmp_path / "zoo", "--device", f"{planter}?num_devices=2&op=stablehlo.dot_general&effect=negate")
+    assert (test["outcome"], code) == ("failed", 1), test
+    assert ran(tmp_path / "other", "--device", "cupel")[1]["outcome"] == "passed"
 
 
 def test_a_loader_without_a_mesh_is_skipped_with_its_reason(tmp_path: Path) -> None:

@@ -115,6 +115,33 @@ def what_outputs_that_rounding_decides_hide_is_judged_piece_by_piece(place: Plac
 
 
 @check
+def what_cancels_from_outputs_that_tell_is_judged_piece_by_piece(place: Place) -> None:
+    """One output is divided by its largest element, and a wrong factor cancels from it; rounding decides the other one, so that nobody speaks of what both are made of.
+    It stands with the operations that make the noise in one piece, whose results tell nothing either, or in front of them."""
+    planter, matrix = plugin("operation_planter.so"), "tensor<64x64xf32>"
+    first = ["%zero = stablehlo.constant dense<0.0> : tensor<f32>", f"%a = stablehlo.tanh %x : {matrix}", f"%m = stablehlo.abs %a : {matrix}",
+             f"%most = stablehlo.reduce(%m init: %zero) applies stablehlo.maximum across dimensions = [0, 1] : ({matrix}, tensor<f32>) -> tensor<f32>",
+             f"%mb = stablehlo.broadcast_in_dim %most, dims = [] : (tensor<f32>) -> {matrix}", f"%n0 = stablehlo.divide %a, %mb : {matrix}"]
+    # So long that the rest is one piece of 24.
+    long = [f"%n{i + 1} = stablehlo.sine %n{i} : {matrix}" for i in range(144)]
+    last = [f"%big = stablehlo.constant dense<8.0e+06> : {matrix}", f"%0 = stablehlo.add %w, %big : {matrix}", f"%1 = stablehlo.subtract %0, %big : {matrix}",
+            f"%e = stablehlo.exponential %1 : {matrix}", f"%2 = stablehlo.dot_general %1, %a, contracting_dims = [1] x [0] : ({matrix}, {matrix}) -> {matrix}", f"%3 = stablehlo.multiply %2, %e : {matrix}"]
+    place.program("cancels.mlir", f"func.func @main(%x: {matrix}, %w: {matrix}) -> ({matrix}, {matrix}) {{\n  " + "\n  ".join(first + long + last) + f"\n  return %n144, %3 : {matrix}, {matrix}\n}}\n")
+
+    def ran(rule: str, *arguments: str) -> dict:
+        return next(iter(report(place, place.programs, "--device", f"{planter}?{rule}", *arguments)[1].values()))
+
+    for rule in ("op=stablehlo.tanh&effect=scale", "op=stablehlo.dot_general&effect=negate"):
+        test = ran(rule)
+        expect(test["outcome"] == "failed" and "is wrong when it is fed right values" in test["message"], test)
+        expect([one["passed"] for one in test["comparisons"]] == [True, True] and test["comparisons"][1]["noise"] > 0.25, test["comparisons"])
+        expect(ran(rule, "--pieces", "0")["outcome"] == "passed", "as a whole it is within its noise")
+    for rule in ("right=reassociated", "right=fast"):
+        test = ran(rule)
+        expect(test["outcome"] == "passed", test)
+
+
+@check
 def a_draw_is_right_by_pieces_alone_and_by_all_of_them(place: Place) -> None:
     """All of an output is divided by the square of what rounding leaves of two sums, which clears it to zero on a device that is wrong: evaluations are scattered over orders, and that one is another draw.
     The other output has the same operations behind it, and a quotient that the wrong number cancels from."""

@@ -12,7 +12,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 #include <limits>
-#include <map>
 
 using namespace mlir;
 
@@ -254,7 +253,7 @@ private:
     SmallVector<Value> given;
     func::FuncOp function =
         makeFunction(own, "piece_" + std::to_string(number), Gives::WhatIsNeeded, taken, given);
-    ProgramPiece piece{.function = function, .takes = {}, .gives = next};
+    ProgramPiece piece{.function = function, .takes = {}, .gives = next, .begin = begin, .end = end};
     for (Value value : taken)
       piece.takes.push_back(numbers.lookup(value));
     for (Value value : given)
@@ -319,65 +318,6 @@ FailureOr<std::vector<ProgramPiece>> cutIntoPieces(func::FuncOp entry, std::vect
   if (!makeOneList(entry))
     return failure();
   return Cutter(entry, counts).cut(ends);
-}
-
-/// Whether elements of whole dimensions are combined into one: a sum, a maximum.
-static bool foldsDimensions(Operation &op) {
-  if (op.getNumRegions() != 1 || !op.getRegion(0).hasOneBlock() || op.getNumResults() == 0)
-    return false;
-  auto from = dyn_cast<ShapedType>(op.getOperand(0).getType());
-  auto to = dyn_cast<ShapedType>(op.getResult(0).getType());
-  Block &body = op.getRegion(0).front();
-  return from && to && from.hasRank() && to.hasRank() && to.getRank() < from.getRank() &&
-         llvm::hasSingleElement(body.without_terminator()) &&
-         isa<stablehlo::CombinerOpInterface>(body.front());
-}
-
-std::vector<bool> piecesThatHide(func::FuncOp entry, const std::vector<ProgramPiece> &pieces,
-                                 const std::vector<bool> &tells) {
-  // By number of value: whether it reaches a result that tells something, and one that does not.
-  struct Reached {
-    bool told = false, untold = false;
-    void add(const Reached &other) {
-      told |= other.told;
-      untold |= other.untold;
-    }
-  };
-  std::map<uint32_t, Reached> byNumber;
-  llvm::DenseMap<Operation *, uint32_t> firstOfCall;
-  auto piece = pieces.begin();
-  Block &body = entry.getBody().front();
-  for (auto call : body.getOps<func::CallOp>())
-    if (piece != pieces.end() && call.getCallee() == func::FuncOp(piece->function).getName())
-      firstOfCall[call] = (piece++)->gives;
-  for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-    if (auto found = firstOfCall.find(value.getDefiningOp()); found != firstOfCall.end()) {
-      Reached &reached = byNumber[found->second + cast<OpResult>(value).getResultNumber()];
-      (i < tells.size() && !tells[i] ? reached.untold : reached.told) = true;
-    }
-  std::vector<bool> hides(pieces.size());
-  for (size_t k = pieces.size(); k-- > 0;) {
-    func::FuncOp function = pieces[k].function;
-    Block &block = function.getBody().front();
-    llvm::DenseMap<Value, Reached> reached;
-    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
-      reached[value].add(byNumber[pieces[k].gives + uint32_t(i)]);
-    for (Operation &op : llvm::reverse(block.without_terminator())) {
-      Reached all;
-      for (Value value : op.getResults())
-        all.add(reached.lookup(value));
-      all.told |= !isMemoryEffectFree(&op);
-      for (Value value : readBy(&op))
-        reached[value].add(all);
-      const bool isSmall = op.getNumOperands() == 0 || op.hasTrait<stablehlo::MovesElements>() ||
-                           op.hasTrait<stablehlo::LinearButRounds>() || foldsDimensions(op);
-      if (all.untold && !all.told && !isSmall)
-        hides[k] = true;
-    }
-    for (auto [argument, number] : llvm::zip_equal(block.getArguments(), pieces[k].takes))
-      byNumber[number].add(reached.lookup(argument));
-  }
-  return hides;
 }
 
 std::vector<Operation *> countedOperations(func::FuncOp entry, Counts counts) {

@@ -29,7 +29,8 @@ enum class Counts : uint8_t { WhatIsNotMoved, AllButConstants };
 struct ProgramPiece {
   mlir::func::FuncOp function;
   std::vector<uint32_t> takes; ///< The values that are its arguments;
-  uint32_t gives = 0;          ///< the first of its results.
+  uint32_t gives = 0;          ///< the first of its results;
+  size_t begin = 0, end = 0;   ///< which of countedOperations it has.
 };
 
 /// Makes private functions of the parts of `entry` and calls them from it one after another. Calls
@@ -46,13 +47,6 @@ mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entr
 mlir::FailureOr<std::vector<ProgramPiece>> cutIntoPieces(mlir::func::FuncOp entry,
                                                          std::vector<size_t> ends,
                                                          Counts counts = Counts::WhatIsNotMoved);
-
-/// Of each piece of a program that was cut, whether it hides something: operations that reach
-/// results of the program, and of these only such that tell nothing (`tells` has an entry a
-/// result). What moves or converts numbers, and the sum in front of a result, is not counted: it
-/// makes no more of a value than a few numbers of its size.
-std::vector<bool> piecesThatHide(mlir::func::FuncOp entry, const std::vector<ProgramPiece> &pieces,
-                                 const std::vector<bool> &tells);
 
 /// The operations that are divided among pieces; calls are as they stand.
 std::vector<mlir::Operation *> countedOperations(mlir::func::FuncOp entry,

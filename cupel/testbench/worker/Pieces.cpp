@@ -2,6 +2,7 @@
 
 #include "cupel/compiler/analysis/Devices.h"
 #include "cupel/compiler/passes/CutIntoPieces.h"
+#include "cupel/compiler/passes/WhatResultsShow.h"
 #include "cupel/reference/Plan.h"
 
 #include <algorithm>
@@ -72,6 +73,9 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::C
   mlir::func::FuncOp entry = compiler::entryOf(*module);
   if (!entry || entry.isExternal())
     return Error{ErrorCode::Unsupported, "it has no entry function"};
+  if (!compiler::makeOneList(entry))
+    return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
+  const std::vector<bool> hides = compiler::operationsThatHide(entry, tells, counts);
   auto cut = compiler::cutIntoPieces(entry, how, counts);
   if (mlir::failed(cut))
     return Error{ErrorCode::Unsupported, "its calls cannot be put in line"};
@@ -83,14 +87,15 @@ Result<Pieces> Pieces::cutBy(const Prepared &whole, const auto &how, compiler::C
   if (!inputs)
     return inputs.error();
   pieces.values = std::move(*inputs);
-  const std::vector<bool> hides = compiler::piecesThatHide(entry, *cut, tells);
   for (size_t k = 0; k < cut->size(); ++k) {
     compiler::ProgramPiece &piece = (*cut)[k];
     // Nothing can be said of a piece that gives nothing.
     if (piece.function.getNumResults() == 0)
       continue;
     Piece made{std::make_unique<ProgramReader::Read>(), std::move(piece.takes), piece.gives,
-               reference::describeLocation(piece.function.getLoc()), hides[k]};
+               reference::describeLocation(piece.function.getLoc()),
+               std::find(hides.begin() + ptrdiff_t(piece.begin), hides.begin() + ptrdiff_t(piece.end),
+                         true) != hides.begin() + ptrdiff_t(piece.end)};
     made.read->module = compiler::programOf(piece);
     std::string name = fmt::format("{}, piece {}", program.name, pieces.cut.size() + 1);
     if (Status status = ProgramReader::describe(*made.read, name); !status)

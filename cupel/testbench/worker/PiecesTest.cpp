@@ -4,6 +4,7 @@
 #include "cupel/testbench/worker/Pieces.h"
 
 #include <cstring>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace cupel::testbench::worker {
@@ -111,11 +112,80 @@ TEST_F(PiecesTest, KnowsWhatOnlyUntoldResultsShow) {
   };
   EXPECT_EQ(hiding({}), ".........");
   EXPECT_EQ(hiding({true, true}), ".........");
-  // The sum alone is not worth it, and everything else shows in the first result.
+  // The sum alone is not worth it, and all that it is made of is the first result.
   EXPECT_EQ(hiding({true, false}), ".........");
-  // The other way round everything shows in the sum.
-  EXPECT_EQ(hiding({false, true}), ".........");
-  EXPECT_EQ(hiding({false, false}), "hhhhhhhh.");
+  // The other way round nothing is known but the sum: another matrix may have it, too.
+  EXPECT_EQ(hiding({false, true}), "hhhhhhhh.");
+  EXPECT_EQ(hiding({false, false}), "hhhhhhhhh");
+}
+
+TEST_F(PiecesTest, GoesBackToWhatTellingResultsShow) {
+  // The gradients of a layer: of its bias a sum, of its weights a product; what comes back to the sum
+  // and to the product in different shapes is one value. What is in front of it shows there.
+  Prepared layer = prepare(R"(
+func.func @main(%x: tensor<8x4xf32>, %g: tensor<2x4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.tanh %g : tensor<2x4x4xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x4x4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.dot_general %x, %1, contracting_dims = [0] x [0] : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  %3 = stablehlo.transpose %0, dims = [2, 0, 1] : (tensor<2x4x4xf32>) -> tensor<4x2x4xf32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<4x2x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %2, %4 : tensor<4x4xf32>, tensor<4xf32>
+})",
+                           {ramp({8, 4}, -0.4f, 0.07f), ramp({2, 4, 4}, -0.4f, 0.07f)});
+  Result<Pieces> pieces =
+      Pieces::of(layer, 100, compiler::Counts::WhatIsNotMoved, {true, false});
+  ASSERT_TRUE(pieces) << pieces.message();
+  EXPECT_EQ(pieces->hidingLeft(), 0u);
+}
+
+TEST_F(PiecesTest, ShowsNothingThroughWhatHidesErrors) {
+  // In the first result an error of the tanh is not to be seen, or need not be: a factor cancels, or an
+  // offset does, or it is lost in something larger, or only its sign is asked for. The second one has noise.
+  const auto hides = [&](const std::string &told, const std::string &type) {
+    Prepared whole = prepare(fmt::format(R"(
+func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> ({1}, tensor<4x4xf32>) {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4x4xf32>
+  %two = stablehlo.constant dense<2.0> : tensor<4x4xf32>
+  %a = stablehlo.tanh %x : tensor<4x4xf32>
+  %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
+  {0}
+  %u = stablehlo.exponential %a : tensor<4x4xf32>
+  return %told, %u : {1}, tensor<4x4xf32>
+}})",
+                                         told, type),
+                             {ramp({4, 4}, -0.4f, 0.07f), ramp({4, 4}, 0.3f, 0.05f)});
+    Result<Pieces> pieces =
+        Pieces::of(whole, 100, compiler::Counts::WhatIsNotMoved, {true, false});
+    EXPECT_TRUE(pieces) << pieces.message();
+    return pieces->nextHides(); // The tanh.
+  };
+  const std::string t = "tensor<4x4xf32>";
+  EXPECT_TRUE(hides("%told = stablehlo.divide %a, %b : " + t, t));
+  EXPECT_TRUE(hides("%told = stablehlo.subtract %a, %b : " + t, t));
+  EXPECT_TRUE(hides("%told = stablehlo.add %a, %w : " + t, t));
+  EXPECT_TRUE(hides("%told = stablehlo.multiply %a, %a : " + t, t));
+  EXPECT_TRUE(hides("%told = stablehlo.compare GT, %a, %zeros : (tensor<4x4xf32>, tensor<4x4xf32>) "
+                    "-> tensor<4x4xi1>",
+                    "tensor<4x4xi1>"));
+  EXPECT_TRUE(hides("%told = stablehlo.convert %a : (tensor<4x4xf32>) -> tensor<4x4xi32>",
+                    "tensor<4x4xi32>"));
+  EXPECT_TRUE(hides("%told = stablehlo.maximum %a, %zeros : " + t, t));
+  EXPECT_TRUE(hides("%told = stablehlo.slice %a [0:2, 0:4] : (tensor<4x4xf32>) -> tensor<2x4xf32>",
+                    "tensor<2x4xf32>"));
+  // One that cancels in the end, through a product with what has it too.
+  EXPECT_TRUE(hides("%told = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : "
+                    "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+                    t));
+  EXPECT_FALSE(hides("%told = stablehlo.multiply %a, %two : " + t, t));
+  EXPECT_FALSE(hides("%told = stablehlo.dot_general %w, %a, contracting_dims = [1] x [0] : "
+                     "(tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>",
+                     t));
+  EXPECT_FALSE(hides("%c = stablehlo.convert %a : (tensor<4x4xf32>) -> tensor<4x4xbf16> "
+                     "  %told = stablehlo.reshape %c : (tensor<4x4xbf16>) -> tensor<16xbf16>",
+                     "tensor<16xbf16>"));
 }
 
 TEST_F(PiecesTest, KnowsWhatResultsOfOwnShow) {
@@ -123,7 +193,7 @@ TEST_F(PiecesTest, KnowsWhatResultsOfOwnShow) {
 func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   %0 = stablehlo.tanh %x : tensor<4x4xf32>
   %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %2 = stablehlo.exponential %0 : tensor<4x4xf32>
+  %2 = stablehlo.negate %0 : tensor<4x4xf32>
   %3 = stablehlo.transpose %1, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2, %3 : tensor<4x4xf32>, tensor<4x4xf32>
 })",
@@ -133,7 +203,8 @@ func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
     Result<Pieces> pieces =
         Pieces::of(whole, count, compiler::Counts::WhatIsNotMoved, {true, false});
     ASSERT_TRUE(pieces) << pieces.message();
-    EXPECT_EQ(pieces->hidingLeft(), 1u) << count;
+    // (What moves a value that is not shown is in the piece of the product or one of its own.)
+    EXPECT_EQ(pieces->hidingLeft(), count == 100 ? 2u : 1u) << count;
     EXPECT_EQ(pieces->nextHides(), count == 1) << count;
   }
 }

@@ -21,6 +21,7 @@ struct TriedPiece {
   bool passed = false;
   std::string sentence = {}; ///< Why not, or how well.
   bool isSilent = false; ///< It passed, and would have whatever it gave: all of it is noise for the most part.
+  bool isPartlySilent = false; ///< It passed, and some of what it gives tells little.
   /// Of one that did not come to its end; nothing where results are wrong or right.
   std::optional<RemoteFailure> failure = {};
   std::string errorClass = {}; ///< Of such a one: `unsupported`, `device_lost`, ...

@@ -40,7 +40,7 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
   if (actual.size() != expected.size())
     return TriedPiece{false, fmt::format("there are {} outputs, and {} are expected",
                                          actual.size(), expected.size())};
-  bool isSilent = !expected.empty();
+  bool isSilent = !expected.empty(), isPartlySilent = false;
   for (size_t i = 0; i < expected.size(); ++i) {
     if (actual[i].dtype() != expected[i].dtype())
       return TriedPiece{false,
@@ -52,6 +52,7 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
       return judged.error();
     // Where half of a value is noise its distribution has no limits that hold: a quotient of two such
     // is off by anything. The test as a whole is right, and this place cannot tell.
+    isPartlySilent |= comparison.noise.value_or(0) >= compare::kTellsLittle;
     if (comparison.noise.value_or(0) > kMostNoise)
       continue;
     isSilent = false;
@@ -60,7 +61,10 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
                                    ? comparison.strictSentence
                                    : fmt::format("output {}: {}", i, comparison.strictSentence)};
   }
-  return TriedPiece{.passed = true, .sentence = "within the noise", .isSilent = isSilent};
+  return TriedPiece{.passed = true,
+                    .sentence = "within the noise",
+                    .isSilent = isSilent,
+                    .isPartlySilent = isPartlySilent};
 }
 
 /// Whether a part computes one thing, and not what a loop or a branch has in it.
@@ -105,12 +109,12 @@ Result<TriedPiece> Trials::tryParts(const Request &request, Device &device, Devi
   return TriedPiece{.passed = true, .sentence = "within the noise"};
 }
 
-/// Of each output of a device, whether it tells a right result from a wrong one: one that rounding
-/// decides is within its limits whatever computed it.
+/// Of each output of a device, whether it tells a right result from a wrong one: one with much noise
+/// is within its limits whatever computed it.
 static std::vector<bool> outputsThatTell(const TestRecord &record, size_t outputs) {
   std::vector<bool> tells(outputs, true);
   for (const results::ComparisonRecord &comparison : record.comparisons)
-    if (comparison.rule == "strict" && comparison.noise.value_or(0) >= compare::kDecided && outputs)
+    if (comparison.rule == "strict" && comparison.noise.value_or(0) >= compare::kTellsLittle && outputs)
       tells[comparison.output % outputs] = false;
   return tells;
 }
@@ -144,7 +148,7 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   }
   progress.enter(results::Stage::Compare);
   tensor::BlockKeeper keeper; // Each piece takes the memory of the one before it.
-  size_t right = 0, notRun = 0, silent = 0;
+  size_t right = 0, notRun = 0, byParts = 0, silent = 0;
   const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
   const std::string whose = isForUntold ? " that only show in outputs that rounding decides" : "";
   // Half of what is left is for the pieces; what is not reached is said.
@@ -168,9 +172,15 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
       continue;
     piece->workload.expected = std::move(*expected);
     Result<TriedPiece> tried = tryPiece(request, device, *piece);
-    if (byThemAlone && tried && tried->isSilent) {
-      ++silent;
-      tried = tryParts(request, device, **reference, *piece);
+    // Rounding may decide what a piece gives as it does what the whole gives.
+    if (tried && tried->passed && tried->isPartlySilent) {
+      Result<TriedPiece> parts = tryParts(request, device, **reference, *piece);
+      if (parts)
+        ++byParts;
+      else if (tried->isSilent)
+        ++silent;
+      if (parts || (byThemAlone && tried->isSilent))
+        tried = std::move(parts);
     }
     if (!tried) {
       // The whole program ran: a part that does not says nothing of the result.
@@ -186,8 +196,10 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   }
   note = fmt::format("{} of {} pieces{} are right when they are fed right values", right, asked,
                      whose);
+  if (byParts)
+    note += fmt::format(", {} of them part by part", byParts);
   if (silent)
-    note += fmt::format(", {} of them part by part", silent);
+    note += fmt::format(", {} give noise for the most part and cannot be taken apart", silent);
   if (notRun)
     note += fmt::format(", {} do not run alone", notRun);
   if (right + notRun < asked)

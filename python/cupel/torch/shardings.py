@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +86,8 @@ class Placement:
     _by_name: dict[str, Spec] = field(default_factory=dict)
     _outputs: list[tuple[torch.nn.Module, Sequence[Any]]] = field(default_factory=list)
     uneven: list[str] = field(default_factory=list)
+    _rows: dict[int, str] = field(default_factory=dict)
+    """How many rows arguments have that are split by these, and by which axis."""
 
     def _split(self, tensor: torch.Tensor, spec: Sequence[Any], name: str) -> Spec:
         sizes, axes = self.mesh.sizes(), axes_of(spec, tensor.dim(), self.mesh)
@@ -111,15 +113,24 @@ class Placement:
         for name, value in named:
             if isinstance(value, torch.Tensor) and value.dim():
                 self._by_name[name] = self._by_memory[_memory(value)] = self._split(value, (axis,), name)
+                self._rows[value.shape[0]] = axis
 
     def add_outputs(self, specs: Mapping[torch.nn.Module, Sequence[Any]]) -> None:
         for module, spec in specs.items():
             axes_of(spec, len(spec), self.mesh)
             self._outputs.append((module, spec))
 
-    def specs(self, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> list[Spec | None]:
-        """Of each tensor of a graph; None for those that every device has whole."""
+    def specs(self, names: Sequence[str], tensors: Sequence[torch.Tensor], weights: Collection[int] | None = None) -> list[Spec | None]:
+        """Of each tensor of a graph; None for those that every device has whole.
+
+        `weights`, by where they lie: the graph is one of torch.compile's, which takes copies of arguments under names of its own, and what graphs
+        before it gave. What has as many rows as an argument that is split by them is split alike, and only weights are not: whatever lies where, the program means the same.
+        """
         found = [self._by_memory.get(_memory(tensor)) or self._by_name.get(name) for name, tensor in zip(names, tensors, strict=True)]
+        if weights is not None:
+            for i, tensor in enumerate(tensors):
+                if found[i] is None and tensor.dim() and tensor.shape[0] in self._rows and tensor.data_ptr() not in weights:
+                    found[i] = self._split(tensor, (self._rows[tensor.shape[0]],), names[i])
         return [spec if spec is not None and any(spec) and len(spec) == tensor.dim() else None for spec, tensor in zip(found, tensors, strict=True)]
 
     @contextlib.contextmanager
@@ -138,6 +149,10 @@ class Placement:
         if isinstance(output, tuple) and output:
             return type(output)((self._constrained(output[0], spec), *output[1:])) if type(output) is tuple else output
         return output
+
+    def splits_anything(self, specs: Sequence[Spec | None]) -> bool:
+        """Whether any of these, or an output that the loader constrains, is divided among devices."""
+        return bool(self._outputs) or any(spec is not None for spec in specs)
 
     def describe(self, specs: Sequence[Spec | None]) -> str:
         count = sum(spec is not None for spec in specs)

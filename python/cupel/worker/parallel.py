@@ -49,7 +49,7 @@ class Repeated:
 def repeat(args: tuple[Any, ...], kwargs: Mapping[str, Any], devices: int) -> list[Repeated]:
     """The ways to repeat arguments that differ, the zoo's first: it takes every tensor on top for a batch, and none that lies deeper (caches, records).
 
-    Where a model does not take that, what has as many rows as the batch is what holds one: vectors (lengths, labels) with it, or not.
+    Where a model does not take that, or there is no tensor on top, what has as many rows as the batch is what holds one: vectors (lengths, labels) with it, or not.
     """
     own = {name: repeated(value, devices) for name, value in kwargs.items()}
     own_args = tuple(repeated(value, devices) for value in args)
@@ -70,7 +70,7 @@ def repeat(args: tuple[Any, ...], kwargs: Mapping[str, Any], devices: int) -> li
         way = Repeated(some_args, some, [one for one in tensors_of([*some_args]) + tensors_of(some) if id(one[1]) in made], f"rows of {what} that has {batch} of them, however deep it lies")
         if made and all(way.sizes != other.sizes for other in ways):
             ways.append(way)
-    return ways
+    return ways if ways[0].rows or len(ways) == 1 else ways[1:]
 
 
 def named_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
