@@ -121,14 +121,14 @@ TEST(Precision, ConvolutionsRoundOnTheirWay) {
   }
 }
 
-/// Small groups, channels by themselves and batches are computed in f32 on rounded numbers: as by a program that rounds
+/// Groups that fill no vector, channels by themselves and batches are computed in f32 on rounded numbers: as by a program that rounds
 /// them itself.
 TEST(Precision, GroupsAndBatchesTakeRoundedNumbers) {
-  std::string plain = R"(func.func @main(%i: tensor<2x9x9x32xf32>, %k: tensor<3x3x4x32xf32>, %w: tensor<3x3x1x32xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x32xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>) {
-  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x9x32xf32>, tensor<3x3x4x32xf32>) -> tensor<2x7x7x32xf32>
+  std::string plain = R"(func.func @main(%i: tensor<2x9x9x32xf32>, %k: tensor<3x3x4x64xf32>, %w: tensor<3x3x1x32xf32>, %q: tensor<4x12x20xf32>, %r: tensor<4x20x6xf32>) -> (tensor<2x7x7x64xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>) {
+  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<2x9x9x32xf32>, tensor<3x3x4x64xf32>) -> tensor<2x7x7x64xf32>
   %e = stablehlo.convolution(%i, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[0, 1], [1, 0]]} {batch_group_count = 1 : i64, feature_group_count = 32 : i64} : (tensor<2x9x9x32xf32>, tensor<3x3x1x32xf32>) -> tensor<2x4x4x32xf32>
   %d = stablehlo.dot_general %q, %r, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x12x20xf32>, tensor<4x20x6xf32>) -> tensor<4x12x6xf32>
-  return %c, %e, %d : tensor<2x7x7x32xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>
+  return %c, %e, %d : tensor<2x7x7x64xf32>, tensor<2x4x4x32xf32>, tensor<4x12x6xf32>
 })";
   auto rounded = [](Tensor &argument, int64_t number) {
     fill(argument, number);
@@ -142,6 +142,32 @@ TEST(Precision, GroupsAndBatchesTakeRoundedNumbers) {
     EXPECT_EQ(std::memcmp(expected->results[r].data(), made->results[r].data(), size_t(made->results[r].byteSize())), 0) << r;
   EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 3 products"));
   EXPECT_FALSE(made->notes.contains("fallbacks"));
+}
+
+/// Groups of which a vector holds whole ones are multiplied in bf16: of whole numbers, of which sums are exact, with the bits of f32.
+TEST(Precision, GroupsThatFillVectorsTakeBf16) {
+  std::string plain = R"(func.func @main(%i: tensor<2x9x9x40xf32>, %k: tensor<3x3x8x40xf32>, %l: tensor<3x3x2x40xf32>) -> tensor<2x7x7x40xf32> {
+  %c = stablehlo.convolution(%i, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64} : (tensor<2x9x9x40xf32>, tensor<3x3x8x40xf32>) -> tensor<2x9x9x40xf32>
+  %quarter = stablehlo.constant dense<0.25> : tensor<2x9x9x40xf32>
+  %s = stablehlo.multiply %c, %quarter : tensor<2x9x9x40xf32>
+  %r = stablehlo.floor %s : tensor<2x9x9x40xf32>
+  %d = stablehlo.convolution(%r, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 20 : i64} : (tensor<2x9x9x40xf32>, tensor<3x3x2x40xf32>) -> tensor<2x7x7x40xf32>
+  return %d : tensor<2x7x7x40xf32>
+})";
+  auto whole = [](Tensor &argument, int64_t number) {
+    fill(argument, number);
+    auto *values = reinterpret_cast<float *>(argument.mutableData());
+    for (int64_t i = 0; i < argument.size(); ++i)
+      values[i] = std::round(std::fmod(values[i] * 64, 3.0f));
+  };
+  auto expected = runBy("cpu", plain, whole);
+  ASSERT_TRUE(expected) << expected.message();
+  for (int threads : {1, 3}) {
+    auto made = runBy("cpu", plain, whole, narrow(), threads);
+    ASSERT_TRUE(made) << made.message();
+    EXPECT_EQ(std::memcmp(expected->results[0].data(), made->results[0].data(), size_t(made->results[0].byteSize())), 0) << threads << " threads";
+    EXPECT_TRUE(made->notes.at("precision").starts_with("bf16/f32, 2 products"));
+  }
 }
 
 /// What lies between convolutions and products is kept in bf16 where all that read it round, and in f32 where one does

@@ -49,7 +49,7 @@ void packDepthwise(const ConvolutionShape &shape, const WeightsView &weights, fl
   }
 }
 
-/// [vector of channels][tap][input channel of a group][lane]
+/// [vector of channels][tap][input channel of a group][lane]; lanes behind the last channel are zero.
 void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64_t width,
                 float *to) {
   int64_t inputs = shape.inputChannels / shape.groups;
@@ -57,8 +57,9 @@ void packGroups(const ConvolutionShape &shape, const WeightsView &weights, int64
     for (int64_t tap = 0; tap < product(shape.kernel); ++tap)
       for (int64_t i = 0; i < inputs; ++i)
         for (int64_t lane = 0; lane < width; ++lane)
-          *to++ = tapOf(shape, weights, tap)[i * weights.inputStride +
-                                             (first + lane) * weights.outputStride];
+          *to++ = first + lane < shape.outputChannels
+                      ? tapOf(shape, weights, tap)[i * weights.inputStride + (first + lane) * weights.outputStride]
+                      : 0.0f;
 }
 
 /// Whether the output channels are one vector at most, and those of all columns of the kernel are several: vectors of a few channels would be mostly
@@ -78,12 +79,11 @@ bool hasFewResults(const ConvolutionShape &shape, const KernelTable &kernels) {
 } // namespace
 
 GroupedFunction groupedFunction(const ConvolutionShape &shape, const KernelTable &kernels) {
-  int64_t size = shape.groups > 0 ? shape.inputChannels / shape.groups : 0;
-  if (shape.groups <= 1 || shape.hasIntegers || shape.hasBytes || shape.hasPairs || shape.inputChannels != shape.outputChannels || size > kernels.width ||
-      size < 2 || !std::has_single_bit(static_cast<uint64_t>(size)) ||
-      shape.inputChannels % kernels.width != 0 || shape.inputDilation != Spatial{1, 1, 1})
+  int64_t size = shape.groups > 0 ? shape.outputChannels / shape.groups : 0, perStep = shape.hasPairs ? 2 : 1;
+  if (shape.groups <= 1 || shape.hasIntegers || shape.hasBytes || shape.inputChannels * perStep != shape.outputChannels || size > kernels.width || size < 2 ||
+      !std::has_single_bit(static_cast<uint64_t>(size)) || shape.inputDilation != Spatial{1, 1, 1})
     return nullptr;
-  return kernels.grouped[std::countr_zero(static_cast<uint64_t>(size))];
+  return kernels.grouped[shape.hasPairs][std::countr_zero(static_cast<uint64_t>(size))];
 }
 
 Spatial ConvolutionShape::output() const {
@@ -138,6 +138,9 @@ PackedConvolution ConvolutionAccess::make(const ConvolutionShape &shape, bool is
     if (how == ConvolutionMethod::Columns)
       depth /= shape.kernel[2];
     count = cut.size(depth) * shape.groups;
+  } else if (how == ConvolutionMethod::Groups) {
+    const int64_t width = packed.kernels->width;
+    count = depth * ((shape.outputChannels + width - 1) / width * width);
   }
   packed.size = count * static_cast<int64_t>(sizeof(float));
   packed.data = allocateFloats(count);

@@ -392,7 +392,7 @@ TEST_P(ConvolutionTest, GroupedAndDepthwise) {
     for (int64_t stride : {1, 2, 3})
       for (auto [inputs, outputs, groups] :
            {std::array<int64_t, 3>{4, 6, 2}, {32, 32, 4}, {5, 5, 5}, {16, 16, 16}, {37, 37, 37},
-            {6, 12, 6}, {24, 24, 24}, {16, 16, 8}, {32, 32, 8}, {48, 48, 3}, {32, 32, 1}}) {
+            {6, 12, 6}, {24, 24, 24}, {16, 16, 8}, {32, 32, 8}, {48, 48, 3}, {32, 32, 1}, {14, 14, 7}, {36, 36, 9}, {24, 24, 3}, {40, 40, 5}}) {
         ConvolutionShape shape = plain(inputs, outputs, 11, kernel);
         shape.groups = groups;
         shape.strides = {1, stride, stride};
@@ -401,6 +401,14 @@ TEST_P(ConvolutionTest, GroupedAndDepthwise) {
         shape.paddingHigh = {0, -2, 4};
         check(shape);
       }
+  // Fewer pixels than are computed side by side, and pieces of lines of any length.
+  for (int64_t width = 1; width <= 13; ++width)
+    for (auto [channels, groups] : {std::pair<int64_t, int64_t>{40, 5}, {20, 10}, {48, 3}}) {
+      ConvolutionShape shape = plain(channels, channels, width, 3);
+      shape.groups = groups;
+      shape.input[1] = 1;
+      check(shape, 2);
+    }
   ConvolutionShape transposed = plain(20, 20, 4, 3);
   transposed.groups = 20;
   transposed.inputDilation = {1, 2, 2};
@@ -554,24 +562,24 @@ TEST_P(ConvolutionTest, ZerosOfPaddingMeetInfiniteWeights) {
 }
 
 TEST_P(ConvolutionTest, InfinityStaysInItsGroup) {
-  for (int64_t groups : {32, 16, 8, 4, 2}) {
-    ConvolutionShape shape = plain(32, 32, 6, 3);
-    shape.groups = groups;
-    int64_t size = 32 / groups;
-    GuardedFloats input(36 * 32), weights(9 * size * 32), c(36 * 32);
-    input.fill(1), weights.fill(2);
-    input[14 * 32 + 31] = std::numeric_limits<float>::infinity(); // Of the last group.
-    Pool pool(1);
-    convolve(packConvolution(shape, dense(shape, weights.data()), pool), input.data(), c.data(), 32,
-             {}, pool);
-    bool isAnywhere = false;
-    for (int64_t i = 0; i < 36 * 32; ++i) {
-      isAnywhere = isAnywhere || !std::isfinite(c[i]);
-      if (i % 32 < 32 - size)
-        ASSERT_TRUE(std::isfinite(c[i])) << groups << " groups, channel " << i % 32;
-    }
-    EXPECT_TRUE(isAnywhere);
-  }
+  for (int64_t size : {1, 2, 4, 8, 16})
+    for (int64_t channels : {size * 2, int64_t{32}, 32 + size})
+      for (PackFunction pack : kPackFunctions) {
+        ConvolutionShape shape = plain(channels, channels, 6, 3);
+        shape.groups = channels / size;
+        GuardedFloats input(36 * channels), weights(9 * size * channels), c(36 * channels);
+        input.fill(1), weights.fill(2);
+        input[14 * channels + channels - 1] = std::numeric_limits<float>::infinity(); // Of the last group.
+        Pool pool(1);
+        convolve(pack(shape, dense(shape, weights.data()), pool), input.data(), c.data(), channels, {}, pool);
+        bool isAnywhere = false;
+        for (int64_t i = 0; i < 36 * channels; ++i) {
+          isAnywhere = isAnywhere || !std::isfinite(c[i]);
+          if (i % channels < channels - size)
+            ASSERT_TRUE(std::isfinite(c[i])) << shape.groups << " groups, channel " << i % channels;
+        }
+        EXPECT_TRUE(isAnywhere);
+      }
 }
 
 TEST_P(ConvolutionTest, BitsDoNotDependOnThreads) {

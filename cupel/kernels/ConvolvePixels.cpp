@@ -294,20 +294,22 @@ void convolvePhases(const Work &work, int64_t group, int64_t row, int64_t endRow
 void convolveGroupsUnit(const Work &work, GroupedFunction function, int64_t row, int64_t endRow,
                         int64_t firstBlock, int64_t endBlock) {
   ScratchFrame frame;
-  int64_t count = endRow - row, width = work.kernels.width;
+  const int64_t count = endRow - row, width = work.kernels.width, firstChannel = firstBlock * width,
+                endChannel = std::min(endBlock * width, work.shape.outputChannels);
   auto **rows = frame.take<const float *>(count * work.taps);
   findRows(work, 0, row, count, rows);
-  Block to(work, row, count, firstBlock * width, (endBlock - firstBlock) * width, frame);
-  int64_t perBlock = work.taps * (work.inputs / work.shape.groups) * width;
+  const Epilogue &end = work.epilogue;
+  const bool hasPlace = work.c || (end.finish && end.finish->narrow && !end.function);
+  float *to = work.c ? work.c + row * work.ldc + firstChannel : hasPlace ? nullptr : frame.take<float>(count * (endChannel - firstChannel));
+  const int64_t stride = work.c ? work.ldc : endChannel - firstChannel, perBlock = work.taps * (work.inputs / work.shape.groups) * width;
   for (int64_t block = firstBlock; block < endBlock; ++block) {
-    int64_t channel = block * width;
-    function({rows, count, channel, work.taps,
-              ConvolutionAccess::data(work.weights) + block * perBlock, count,
-              to.at + (block - firstBlock) * width, to.stride,
-              work.epilogue.bias ? work.epilogue.bias + channel : nullptr});
+    const int64_t channel = block * width;
+    function({rows, count, work.shape.hasPairs ? channel / 2 : channel, std::min(width, endChannel - channel), work.taps,
+              ConvolutionAccess::data(work.weights) + block * perBlock, count, to ? to + (channel - firstChannel) : nullptr, stride,
+              end.bias ? end.bias + channel : nullptr, end.finish, row, channel});
   }
-  work.epilogue.complete(work.kernels, false, to.at, to.stride, row, count, firstBlock * width,
-                         (endBlock - firstBlock) * width);
+  if (end.function)
+    end.complete(work.kernels, true, to, stride, row, count, firstChannel, endChannel - firstChannel);
 }
 
 /// Without padding or strides the pixels of all images are the rows of a matrix.
@@ -403,7 +405,7 @@ void convolvePixels(const PackedConvolution &weights, const Image &image, float 
   int64_t phases = std::max<int64_t>(1, most / mostRows);
   phases = static_cast<int64_t>(std::min(static_cast<double>(phases), phaseCount(shape)));
   int64_t groups = grouped ? 1 : shape.groups;
-  int64_t panels = grouped ? shape.outputChannels / work.kernels.width : work.cut.count;
+  int64_t panels = grouped ? (shape.outputChannels + work.kernels.width - 1) / work.kernels.width : work.cut.count;
   PanelCut cut = grouped ? PanelCut{panels * work.kernels.width, panels, work.kernels.width} : work.cut;
   int64_t weightBytes = cut.size(work.taps * shape.inputChannels / groups) * int64_t{sizeof(float)} / (shape.hasPairs ? 2 : 1);
   UnitWork shared{(rows + phases - 1) / phases, mostRows, cut, groups, weightBytes, pool.threadsFor(nanoseconds), nanoseconds,

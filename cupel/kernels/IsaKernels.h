@@ -97,12 +97,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.vectorTimesColumns = vectorTimesColumns;
   addDepthwise<float>(table, 0);
   addDepthwise<uint16_t>(table, 1);
-  table.grouped[1] = convolveGroups<2>;
-  table.grouped[2] = convolveGroups<4>;
-  if constexpr (kWidth >= 8)
-    table.grouped[3] = convolveGroups<8>;
-  if constexpr (kWidth >= 16)
-    table.grouped[4] = convolveGroups<16>;
+  addGrouped(table);
   table.finishBlock = finishBlock;
   table.joinColumns = joinColumns;
   table.addColumnParts = addColumnParts;

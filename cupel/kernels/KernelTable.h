@@ -153,13 +153,16 @@ using DepthwiseFunction = void (*)(const DepthwiseSpan &);
 struct GroupedPixels {
   const float *const *rows; // [tap][pixel]: `rowsPerTap` apart.
   int64_t rowsPerTap;
-  int64_t offset; // Of the channels in a row.
+  int64_t offset;   // Of the channels in a row.
+  int64_t channels; // As many as a vector has, or those that are left.
   int64_t taps;
-  const float *weights; // [tap][input channel of a group][lane]
+  const float *weights; // [tap][input channel of a group, or pair of these][lane]
   int64_t pixels;
   float *c;
   int64_t ldc;
-  const float *bias; // Or null, as a tile's.
+  const float *bias;    // Or null, as a tile's.
+  const Finish *finish; // The same.
+  int64_t row, column;  // Of c's first element, for `finish`.
 };
 using GroupedFunction = void (*)(const GroupedPixels &);
 
@@ -355,8 +358,8 @@ struct KernelTable {
   /// bf16.
   DepthwiseFunction depthwiseLine[2][kDepthwiseColumns][kMostDepthwiseStride];
   DepthwiseFunction depthwise[2];
-  /// For groups of [binary logarithm] channels; null where a vector does not hold one.
-  GroupedFunction grouped[kGroupSizes];
+  /// Of f32 and of pairs in bf16, for groups of [binary logarithm] channels; null where a vector does not hold one.
+  GroupedFunction grouped[2][kGroupSizes];
   /// Rows and columns of sums that lie in memory, finished (null: as they are) and put where they belong, which may be where they lie.
   void (*finishBlock)(const Finish *finish, const float *from, int64_t fromStride, float *c, int64_t ldc, int64_t row, int64_t rows,
                       int64_t column, int64_t columns);

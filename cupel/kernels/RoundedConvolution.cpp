@@ -61,8 +61,8 @@ PackedConvolution packRoundedConvolution(const ConvolutionShape &shape, WeightsV
   std::shared_ptr<float[]> matrix = roundedWeights(shape, weights);
   ConvolutionShape packedShape = shape;
   ConvolutionMethod method = ConvolutionAccess::method(shape, currentKernels());
-  if (multipliesBf16() && method != ConvolutionMethod::Groups &&
-      method != ConvolutionMethod::Depthwise) {
+  bool isGrouped = method == ConvolutionMethod::Groups && !groupedFunction(inPairs(shape), currentKernels());
+  if (multipliesBf16() && !isGrouped && method != ConvolutionMethod::Depthwise) {
     matrix = pairsOf(matrix.get(), taps, inputs, shape.outputChannels);
     packedShape = inPairs(shape);
     inputs = (inputs + 1) / 2;

@@ -60,15 +60,17 @@ Val Generator::finished(Val sums, const Val *residual) {
 void Generator::residualBlocks() {
   const std::string type = random.pick<std::string>({"f32", "bf16", "bf16"});
   const int64_t size = random.pick<int64_t>({1, 4, 5, 7, 9, 11});
-  Val now = factor(type, {random.between(1, 2), size, random.chance(80) ? size : size + 3, random.pick<int64_t>({3, 8, 16, 24, 41, 48})});
+  Val now = factor(type, {random.between(1, 2), size, random.chance(80) ? size : size + 3, random.pick<int64_t>({3, 8, 16, 24, 40, 41, 48})});
   auto rounded = [&](const Val &value) { return type == "f32" ? value : convert(value, type); };
   for (int64_t blocks = random.between(1, 2); blocks > 0; --blocks) {
     const int64_t channels = now.shape[3], stride = random.chance(15) ? 2 : 1;
     const int64_t filters = random.chance(70) ? channels : random.pick<int64_t>({8, 33, 64});
-    const int64_t middle = random.pick<int64_t>({3, 8, 16, 24});
+    const int64_t middle = random.chance(30) ? filters : random.pick<int64_t>({3, 8, 16, 24});
     Val inner = rounded(finished(convolvedInmost(now, middle, 0, 1, 1), nullptr));
-    const bool isAlone = middle == filters && random.chance(50);
-    Val sums = convolvedInmost(inner, filters, random.below(2), stride, isAlone ? filters : middle == 8 && filters % 8 == 0 && random.chance(30) ? 8 : 1);
+    const int64_t each = random.pick<int64_t>({2, 4, 8, 16});
+    const bool isAlone = middle == filters && random.chance(40), isInGroups = !isAlone && middle == filters && filters % each == 0 && random.chance(80);
+    Val sums = convolvedInmost(inner, filters, random.below(2), stride,
+                               isAlone ? filters : isInGroups ? filters / each : middle == 8 && filters % 8 == 0 && random.chance(30) ? 8 : 1);
     // Where sizes change, the shortcut is what another one made.
     Val shortcut = stride == 1 && filters == channels ? now : convolvedInmost(now, filters, 0, stride, 1);
     if (shortcut.type == "f32" && type == "bf16" && random.chance(50))

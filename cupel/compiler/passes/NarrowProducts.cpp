@@ -49,10 +49,30 @@ bool isGreatestOfWindows(Operation *op) {
          body.getTerminator()->getOperand(0) == maximum.getResult();
 }
 
+bool isRounding(Operation *op) {
+  auto conversion = dyn_cast<stablehlo::ConvertOp>(op);
+  return conversion && cast<ShapedType>(conversion.getType()).getElementType().isBF16();
+}
+
+/// Parts that are put together, or one of them: of rounded numbers as well, unless others read more than those.
+bool isOfParts(Operation *op) { return isa_and_nonnull<stablehlo::ConcatenateOp, stablehlo::SliceOp>(op); }
+
+/// Whether all that becomes of it, moved and in parts, is read by products or rounded by somebody else.
 bool isReadByProductsOnly(Value value) {
-  return llvm::all_of(value.getUsers(), [](Operation *user) {
-    return user->hasAttr(kNarrowedAttr) || isNarrowable(user) || (isMove(user) && isReadByProductsOnly(user->getResult(0)));
-  });
+  constexpr size_t kMost = 1000;
+  llvm::SetVector<Value> found;
+  found.insert(value);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found.size() > kMost)
+      return false;
+    for (Operation *user : found[i].getUsers()) {
+      if (isMove(user) || isOfParts(user))
+        found.insert(user->getResult(0));
+      else if (!user->hasAttr(kNarrowedAttr) && !isNarrowable(user) && !isRounding(user))
+        return false;
+    }
+  }
+  return true;
 }
 
 /// Of an operation of two operands the one that is no constant and nothing broadcast, such as a number for each channel; null where both
@@ -85,6 +105,7 @@ public:
       return;
     auto dot = dyn_cast<stablehlo::DotGeneralOp>(op);
     bool hasKernels = dot && dot.getDotDimensionNumbers().getLhsBatchingDimensions().empty();
+    ofImages = isa<stablehlo::ConvolutionOp>(op);
     for (unsigned i : {0, 1})
       op->setOperand(i, changed(op->getOperand(i), hasKernels ? narrow : rounded, !hasKernels));
     op->setAttr(kNarrowedAttr, builder.getUnitAttr());
@@ -123,9 +144,36 @@ private:
       return known->second;
     Operation *maker = origin.getDefiningOp();
     bool isAtWindows = isGreatestOfWindows(maker) && (kept || isReadByProductsOnly(origin));
-    Value made = isAtWindows ? windowsInBf16(cast<stablehlo::ReduceWindowOp>(maker)) : converted(origin, builder.getBF16Type());
+    Value made = isAtWindows                            ? windowsInBf16(cast<stablehlo::ReduceWindowOp>(maker))
+                 : ofImages && mayTakeInParts(maker) ? partsInBf16(maker)
+                                                        : converted(origin, builder.getBF16Type());
     roundings.insert({origin, made});
     return made;
+  }
+
+  /// Whether parts may be rounded before they are put together or taken: nobody reads them in f32, or all are to read them rounded.
+  bool mayTakeInParts(Operation *maker) const {
+    constexpr int kDeepest = 100; // One within another.
+    if (!isOfParts(maker) || depth >= kDeepest || !llvm::all_of(maker->getOperands(), isF32))
+      return false;
+    Value needed = isa<stablehlo::SliceOp>(maker) ? maker->getOperand(0) : maker->getResult(0);
+    auto isReturned = [](Value value) { return llvm::any_of(value.getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }); };
+    if (kept)
+      return needed.getDefiningOp() && !isReturned(needed) && !isReturned(maker->getResult(0));
+    return needed.getDefiningOp() && isReadByProductsOnly(needed);
+  }
+
+  Value partsInBf16(Operation *op) {
+    ++depth;
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      operands.map(operand, changed(operand, narrow, false));
+    --depth;
+    builder.setInsertionPoint(op);
+    Value again = builder.clone(*op, operands)->getResult(0);
+    again.setType(cast<RankedTensorType>(again.getType()).clone(builder.getBF16Type()));
+    replaced.insert(op);
+    return again;
   }
 
   Value windowsInBf16(stablehlo::ReduceWindowOp op) {
@@ -204,6 +252,8 @@ private:
 
   OpBuilder builder;
   bool kept;
+  bool ofImages = false; // The product at hand is a convolution.
+  int depth = 0;
   Made narrow, rounded;
   llvm::MapVector<Value, Value> roundings; // In bf16, by what was rounded.
   llvm::SetVector<Operation *> replaced;

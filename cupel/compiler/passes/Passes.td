@@ -77,7 +77,7 @@ def NarrowProducts : Pass<"narrow-products", "mlir::ModuleOp"> {
     more than the default precision or names an algorithm. A product without batches takes bf16; batches
     and convolutions take the rounded numbers as f32, in which a product of two is exact: the meaning is
     the same. Numbers are rounded where they come from, in front of transposes, reshapes, broadcasts and the
-    greatest of windows. With `kept` all that read a value which is made for products, and is rounded, read the
+    greatest of windows; of images also in front of concatenations and slices, where nobody else reads these. With `kept` all that read a value which is made for products, and is rounded, read the
     rounded one: such as the sum behind a residual. Where that is a sum of two products, the last of them is
     rounded in front of it as well. What the program returns, constants and arguments stay.
     What was changed is marked with `cupel.narrowed`, and counted in the module's attribute

@@ -148,7 +148,7 @@ Value convertedFrom(Value value, bool fromBf16) {
   return isThat ? conversion.getOperand() : Value();
 }
 
-/// Whether both sides are numbers of bf16 and the kernels for these take the shape: not small groups.
+/// Whether both sides are numbers of bf16 and the kernels for these take the shape: small groups only where a vector may hold whole ones.
 bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
   if (!op->hasAttr(compiler::kNarrowedAttr) &&
       (!convertedFrom(op.getLhs(), true) || !convertedFrom(kernel, true) || compiler::asksForMore(op)))
@@ -158,7 +158,9 @@ bool multipliesBf16(stablehlo::ConvolutionOp op, Value kernel) {
   int64_t channels = cast<RankedTensorType>(op.getLhs().getType()).getDimSize(numbers.getInputFeatureDimension());
   auto groups = int64_t(op.getFeatureGroupCount());
   bool isDepthwise = groups == channels;
-  return (groups == 1 || isDepthwise || channels / groups > kSmallGroup) && compiler::mayRewrite(op, "round-in-convolution");
+  int64_t filters = cast<RankedTensorType>(op.getType()).getDimSize(numbers.getOutputFeatureDimension());
+  bool fillsVectors = filters == channels && llvm::isPowerOf2_64(static_cast<uint64_t>(channels / groups));
+  return (groups == 1 || isDepthwise || channels / groups > kSmallGroup || fillsVectors) && compiler::mayRewrite(op, "round-in-convolution");
 }
 
 /// The image of such a convolution: in bf16 if that is what there is, or what its maker can as well give; in f32,

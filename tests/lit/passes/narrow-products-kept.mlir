@@ -54,3 +54,23 @@ func.func @shortcut(%x: tensor<8x8xf32>, %w: tensor<8x8xf32>, %b: tensor<8xf32>)
   %l = stablehlo.dot_general %m, %w, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   return %l : tensor<8x8xf32>
 }
+
+// Images that are put together of parts are so of rounded ones, which all read; what the program returns stays.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%x: tensor<1x4x4x2xf32>, %k: tensor<1x1x4x4xf32>, %l: tensor<1x1x6x4xf32>) -> (tensor<1x4x4x6xf32>, tensor<1x4x4x4xf32>) {
+  // CHECK: %[[A:.*]] = stablehlo.tanh %arg0
+  // CHECK: %[[H:.*]] = stablehlo.convert %[[A]] : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xbf16>
+  %a = stablehlo.tanh %x : tensor<1x4x4x2xf32>
+  // CHECK: %[[C:.*]] = stablehlo.concatenate %[[H]], %[[H]], dim = 3 : (tensor<1x4x4x2xbf16>, tensor<1x4x4x2xbf16>) -> tensor<1x4x4x4xbf16>
+  // CHECK: %[[W:.*]] = stablehlo.convert %[[C]] : (tensor<1x4x4x4xbf16>) -> tensor<1x4x4x4xf32>
+  %c = stablehlo.concatenate %a, %a, dim = 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: %[[D:.*]] = stablehlo.convolution(%[[W]],
+  %d = stablehlo.convolution(%c, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: stablehlo.add %[[W]], %[[D]]
+  %e = stablehlo.add %c, %d : tensor<1x4x4x4xf32>
+  // CHECK: stablehlo.concatenate {{.*}} -> tensor<1x4x4x6xf32>
+  // CHECK: stablehlo.convolution
+  %f = stablehlo.concatenate %a, %e, dim = 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x6xf32>
+  %g = stablehlo.convolution(%f, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x6xf32>, tensor<1x1x6x4xf32>) -> tensor<1x4x4x4xf32>
+  return %f, %g : tensor<1x4x4x6xf32>, tensor<1x4x4x4xf32>
+}

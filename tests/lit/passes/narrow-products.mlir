@@ -3,7 +3,7 @@
 // Once is enough.
 // RUN: cupel opt %s --narrow-products | cupel opt --narrow-products - | FileCheck %s
 
-// CHECK: module attributes {cupel.narrowed_products = 7 : i64}
+// CHECK: module attributes {cupel.narrowed_products = 12 : i64}
 
 // Numbers are rounded where they come from, and once; kernels read through what moves them.
 // CHECK-LABEL: func.func @product
@@ -83,4 +83,44 @@ func.func @windows(%x: tensor<1x4x4x2xf32>, %k: tensor<1x1x2x2xf32>) -> (tensor<
     stablehlo.return %m : tensor<f32>
   }) : (tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<1x2x2x2xf32>
   return %1, %2 : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>
+}
+
+// Images are rounded before they are put together and before parts are taken, where nobody else reads more of them.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%x: tensor<1x4x4x2xf32>, %k: tensor<1x1x2x4xf32>, %l: tensor<1x1x6x4xf32>, %m: tensor<1x1x3x2xf32>) -> (tensor<1x4x4x4xf32>, tensor<1x4x4x2xf32>) {
+  // CHECK: %[[A:.*]] = stablehlo.tanh %arg0
+  // CHECK: %[[HA:.*]] = stablehlo.convert %[[A]] : (tensor<1x4x4x2xf32>) -> tensor<1x4x4x2xbf16>
+  %a = stablehlo.tanh %x : tensor<1x4x4x2xf32>
+  // CHECK: %[[B:.*]] = stablehlo.convolution
+  // CHECK: %[[HB:.*]] = stablehlo.convert %[[B]] : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
+  %b = stablehlo.convolution(%a, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x2xf32>, tensor<1x1x2x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK-NOT: (tensor<1x4x4x2xf32>, tensor<1x4x4x4xf32>)
+  // CHECK: %[[C:.*]] = stablehlo.concatenate %[[HA]], %[[HB]], dim = 3 : (tensor<1x4x4x2xbf16>, tensor<1x4x4x4xbf16>) -> tensor<1x4x4x6xbf16>
+  %c = stablehlo.concatenate %a, %b, dim = 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x4xf32>) -> tensor<1x4x4x6xf32>
+  // CHECK: %[[CF:.*]] = stablehlo.convert %[[C]]
+  // CHECK: stablehlo.convolution(%[[CF]],
+  %d = stablehlo.convolution(%c, %l) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x6xf32>, tensor<1x1x6x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: stablehlo.slice %[[C]] [0:1, 0:4, 0:4, 1:4] : (tensor<1x4x4x6xbf16>) -> tensor<1x4x4x3xbf16>
+  %s = stablehlo.slice %c [0:1, 0:4, 0:4, 1:4] : (tensor<1x4x4x6xf32>) -> tensor<1x4x4x3xf32>
+  %e = stablehlo.convolution(%s, %m) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x3xf32>, tensor<1x1x3x2xf32>) -> tensor<1x4x4x2xf32>
+  return %d, %e : tensor<1x4x4x4xf32>, tensor<1x4x4x2xf32>
+}
+
+// Not so where somebody reads it as it is, and not for products of matrices.
+// CHECK-LABEL: func.func @needed_whole
+func.func @needed_whole(%x: tensor<1x4x4x2xf32>, %k: tensor<1x1x4x4xf32>, %w: tensor<2x2xf32>) -> (tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>, tensor<2x2xf32>) {
+  %a = stablehlo.tanh %x : tensor<1x4x4x2xf32>
+  // CHECK: %[[C:.*]] = stablehlo.concatenate {{.*}} -> tensor<1x4x4x4xf32>
+  // CHECK: stablehlo.convert %[[C]] : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xbf16>
+  %c = stablehlo.concatenate %a, %a, dim = 3 : (tensor<1x4x4x2xf32>, tensor<1x4x4x2xf32>) -> tensor<1x4x4x4xf32>
+  %d = stablehlo.convolution(%c, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x4x4x4xf32>
+  // CHECK: stablehlo.abs %[[C]]
+  %e = stablehlo.abs %c : tensor<1x4x4x4xf32>
+  // CHECK: %[[S:.*]] = stablehlo.slice {{.*}} -> tensor<2x2xf32>
+  // CHECK: stablehlo.convert %[[S]]
+  %t = stablehlo.tanh %e : tensor<1x4x4x4xf32>
+  %r = stablehlo.reshape %t : (tensor<1x4x4x4xf32>) -> tensor<32x2xf32>
+  %s = stablehlo.slice %r [0:2, 0:2] : (tensor<32x2xf32>) -> tensor<2x2xf32>
+  %p = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %d, %e, %p : tensor<1x4x4x4xf32>, tensor<1x4x4x4xf32>, tensor<2x2xf32>
 }

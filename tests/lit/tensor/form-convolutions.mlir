@@ -62,6 +62,17 @@ func.func @rounded(%x: tensor<1x6x6x16xf32>, %y: tensor<1x6x6x4xf32>, %w: tensor
   return %4, %5 : tensor<1x4x4x8xf32>, tensor<1x4x4x8xf32>
 }
 
+// Groups of which a vector holds whole ones, though not as many as fill the last.
+// CHECK-LABEL: func.func @rounded_groups
+// CHECK-NOT: stablehlo.convert
+// CHECK: tir.convolution(%arg0, %arg1) {{.*}} groups 5 rounded reading
+func.func @rounded_groups(%x: tensor<1x6x6x40xf32>, %w: tensor<3x3x8x40xf32>) -> tensor<1x4x4x40xf32> {
+  %0 = stablehlo.convert %x : (tensor<1x6x6x40xf32>) -> tensor<1x6x6x40xbf16>
+  %1 = stablehlo.convert %0 : (tensor<1x6x6x40xbf16>) -> tensor<1x6x6x40xf32>
+  %2 = stablehlo.convolution(%1, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 5 : i64, cupel.narrowed} : (tensor<1x6x6x40xf32>, tensor<3x3x8x40xf32>) -> tensor<1x4x4x40xf32>
+  return %2 : tensor<1x4x4x40xf32>
+}
+
 // Images of colours, and channels each by itself, which are read in bf16 where their maker can give it. That bf16 was asked for and is not
 // the program's is still to be seen.
 // CHECK-LABEL: func.func @rounded_few

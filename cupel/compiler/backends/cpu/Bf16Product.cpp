@@ -129,7 +129,7 @@ std::string howBf16IsMultiplied() {
   if (!kernels::multipliesBf16())
     return "emulated: f32 on rounded numbers, this processor has no instructions for bf16";
   return std::string(kernels::bf16Instructions()) +
-         " for products without batches and convolutions, f32 on rounded numbers for channels by themselves, small groups and batches";
+         " for products without batches and convolutions, f32 on rounded numbers for channels by themselves, odd groups and batches";
 }
 
 } // namespace cupel::compiler
