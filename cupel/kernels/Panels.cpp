@@ -522,6 +522,15 @@ void multiplyRows(const KernelTable &kernels, const RowsTimesPanels &work) {
 }
 
 void multiplyPlain(const KernelTable &kernels, const PlainRows &work) {
+  const bool isRowByRow = goesRowByRow(work.endPanel - work.firstPanel, work.depth, work.ldc);
+  if (const int64_t step = isRowByRow ? kernels.tileRows[work.cut.vectorsOf(work.firstPanel) - 1] : work.rows; work.rows > step) {
+    PlainRows some = work;
+    for (int64_t row = 0; row < work.rows; row += step, some.a += step * work.aStride, some.c += step * work.ldc) {
+      some.rows = std::min(step, work.rows - row);
+      multiplyPlain(kernels, some);
+    }
+    return;
+  }
   for (int64_t panel = work.firstPanel; panel < work.endPanel; ++panel) {
     int64_t column = work.cut.columnOf(panel), vectors = work.cut.vectorsOf(panel), width = work.cut.widthOf(panel);
     int64_t last = work.cut.columnsOf(panel) - (vectors - 1) * work.cut.width;

@@ -102,4 +102,11 @@ struct PlainRows {
 
 void multiplyPlain(const KernelTable &kernels, const PlainRows &work);
 
+/// Whether a few rows are multiplied by all panels before the next ones. Where the depth is short, writing takes longer than multiplying: rows of
+/// a wide result push each other out of the nearest cache before their lines are full, if all of them are written panel by panel.
+inline bool goesRowByRow(int64_t panels, int64_t depth, int64_t ldc) {
+  constexpr int64_t kMostDepth = 16, kWide = 512;
+  return panels > 1 && depth <= kMostDepth && ldc >= kWide;
+}
+
 } // namespace cupel::kernels

@@ -77,7 +77,16 @@ void multiplyEven(const KernelTable &kernels, const PanelProduct &product, EvenR
   }
 }
 
-void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
+/// Rows that are multiplied by all panels of a unit before the next ones.
+int64_t rowsAtOnce(const KernelTable &kernels, const PanelProduct &product, bool isCopied, int64_t rows, int64_t firstPanel, int64_t endPanel) {
+  const bool isVectors = rowStepOf(kernels, product.hasPairs, product.bytes) == 1;
+  if (!isVectors || isPlain(product, isCopied) || !goesRowByRow(endPanel - firstPanel, product.depth, product.ldc))
+    return std::max<int64_t>(1, rows);
+  return 2 * kernels.tileRows[product.cut.vectorsOf(firstPanel) - 1]; // More is done around them than around plain ones.
+}
+
+/// Some rows of a unit.
+void multiplySome(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
                   int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
                   int64_t panelAfter) {
   if (isPlain(product, isCopied))
@@ -147,6 +156,14 @@ void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool 
   work.column = product.firstColumn;
   work.epilogue = product.epilogue;
   multiplyRows(kernels, work);
+}
+
+void multiplyUnit(const KernelTable &kernels, const PanelProduct &product, bool isCopied,
+                  int64_t row, int64_t endRow, int64_t firstPanel, int64_t endPanel,
+                  int64_t panelAfter) {
+  const int64_t step = rowsAtOnce(kernels, product, isCopied, endRow - row, firstPanel, endPanel);
+  for (; row < endRow; row += step)
+    multiplySome(kernels, product, isCopied, row, std::min(endRow, row + step), firstPanel, endPanel, panelAfter);
 }
 
 } // namespace
@@ -251,7 +268,8 @@ void multiplyPanels(const KernelTable &kernels, const PanelProduct *products, in
   if (count == 0)
     return;
   const PanelProduct &one = *products;
-  double elements = static_cast<double>(count * one.depth) * static_cast<double>(one.cut.columns);
+  // What fills the last vector is multiplied as well.
+  double elements = static_cast<double>(count) * static_cast<double>(one.cut.size(one.depth));
   double nanoseconds = std::max(elements * static_cast<double>(one.rows) / kSpeed, elements * double{sizeof(float)} / kReadingSpeed);
   bool isCopied = needsCopy(one);
   int threads = pool.threadsFor(nanoseconds);

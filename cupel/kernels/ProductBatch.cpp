@@ -72,10 +72,17 @@ void multiplyVector(const KernelTable &kernels, const ProductBatch &batch, const
     epilogue.complete(kernels, false, c, batch.columns, item.firstRow, 1, begin, end - begin);
 }
 
+/// Up to four tiles below each other: elements of B are needed so seldom that packing it would only read and write it before.
+bool hasFewRows(const KernelTable &kernels, const ProductBatch &batch, const PanelCut &cut) {
+  return cut.count > 0 && batch.rows <= 4 * kernels.tileRows[cut.vectorsOf(0) - 1];
+}
+
 /// A right side of whole vectors that stays in the cache needs no packing, unless its rows would fall
 /// into the same lines of it. For a few rows, one that stays in the second-level cache: copying it would take as long as some of them.
-bool isReadInPlace(const ProductBatch &batch, MatrixView b, const PanelCut &cut) {
+bool isReadInPlace(const KernelTable &kernels, const ProductBatch &batch, MatrixView b, const PanelCut &cut) {
   constexpr int64_t kFewRows = 128;
+  if (hasFewRows(kernels, batch, cut) && b.columnStride == 1 && batch.columns % cut.width == 0 && b.rowStride > 0)
+    return true;
   int64_t mostFloats = int64_t{1} << (batch.rows <= kFewRows ? 18 : 16);
   return b.columnStride == 1 && batch.columns % cut.width == 0 && b.rowStride > 0 &&
          b.rowStride % 1024 != 0 && batch.depth * batch.columns <= mostFloats;
@@ -88,7 +95,7 @@ void multiplyPacked(const KernelTable &kernels, const ProductBatch &batch, Matri
                     int64_t firstColumn, const Epilogue &epilogue, const Pool &pool) {
   ScratchFrame frame;
   PanelCut cut = cutIntoPanels(kernels, batch.columns);
-  int64_t bStride = isReadInPlace(batch, b, cut) ? b.rowStride : 0;
+  int64_t bStride = isReadInPlace(kernels, batch, b, cut) ? b.rowStride : 0;
   auto *products = frame.take<PanelProduct>(end - first);
   for (int64_t i = first; i < end; ++i) {
     Item item = itemOf(batch, a, b, c, i);
@@ -109,6 +116,13 @@ bool isSmall(const ProductBatch &batch, const float *c, const Epilogue &epilogue
   constexpr int64_t kMostDepth = 512, kMostFloats = int64_t{1} << 14;
   return c && !epilogue.bias && batch.depth <= kMostDepth && batch.rows * batch.depth <= kMostFloats &&
          batch.depth * batch.columns <= kMostFloats && batch.rows > 0 && batch.columns > 0;
+}
+
+/// Those of a few rows whose B is read where it lies in the time that packing it would take.
+bool isBrief(const KernelTable &kernels, const ProductBatch &batch, const PanelCut &cut, MatrixView b, const float *c, const Epilogue &epilogue) {
+  constexpr int64_t kMostWork = int64_t{1} << 20; // 8 microseconds of a fast core.
+  return c && !epilogue.bias && batch.rows > 0 && batch.depth > 0 && hasFewRows(kernels, batch, cut) && b.columnStride == 1 &&
+         batch.rows * batch.depth * batch.columns <= kMostWork;
 }
 
 /// Goes through the products of a batch in their order.
@@ -153,7 +167,7 @@ void multiplySmall(const KernelTable &kernels, const ProductBatch &batch, const 
   // Rows that fall into the same lines of the cache push each other out of it.
   constexpr int64_t kWays = 8;
   bool packsB = (whole.b.columnStride != 1 && batch.columns > 1) || (whole.b.rowStride == 0 && batch.depth > 1) ||
-                (whole.b.rowStride % 1024 == 0 && batch.depth > kWays);
+                (whole.b.rowStride % 1024 == 0 && batch.depth > kWays && !hasFewRows(kernels, batch, cut));
   auto *copyOfA = copiesA ? frame.take<float>(batch.rows * batch.depth) : nullptr;
   auto *packed = packsB ? frame.take<float>(cut.size(batch.depth)) : nullptr;
   PlainRows work = {};
@@ -255,10 +269,22 @@ constexpr int64_t kMostPacked = int64_t{1} << 22, kColumnStep = 192;
 void multiplyColumns(const KernelTable &kernels, const ProductBatch &batch, MatrixView a,
                      MatrixView b, float *c, int64_t ldc, int64_t count, int64_t firstColumn,
                      const Epilogue &epilogue, const Pool &pool) {
-  double nanoseconds =
-      static_cast<double>(batch.rows * batch.depth) * static_cast<double>(batch.columns) / kSpeed;
+  const PanelCut cut = cutIntoPanels(kernels, batch.columns);
+  // What fills the last vector is multiplied as well.
+  const double nanoseconds = static_cast<double>(batch.rows) * static_cast<double>(cut.size(batch.depth)) / kSpeed;
+  const bool isBriefOne = isBrief(kernels, batch, cut, b, c, epilogue);
+  // What the last vector of columns has too many is not there to be read: it is packed.
+  if (const int64_t whole = batch.columns / cut.width * cut.width;
+      !isBriefOne && whole > 0 && whole < batch.columns && hasFewRows(kernels, batch, cut) && b.columnStride == 1) {
+    for (int64_t column : {int64_t{0}, whole}) {
+      ProductBatch part = batch;
+      part.columns = column == 0 ? whole : batch.columns - whole;
+      multiplyColumns(kernels, part, a, {b.data + column, b.rowStride, 1}, c + column, ldc, count, firstColumn + column, epilogue, pool);
+    }
+    return;
+  }
   // A few products are shared by all threads, of many each is done by one.
-  if (pool.threadsFor(nanoseconds * static_cast<double>(count)) > 1 && count < 4 * pool.threads()) {
+  if (!isBriefOne && pool.threadsFor(nanoseconds * static_cast<double>(count)) > 1 && count < 4 * pool.threads()) {
     int64_t size = std::max<int64_t>(1, batch.depth * batch.columns);
     int64_t atOnce = std::clamp<int64_t>(kMostPacked / size, 1, std::max<int64_t>(1, count));
     for (int64_t i = 0; i < count; i += atOnce)
@@ -271,8 +297,7 @@ void multiplyColumns(const KernelTable &kernels, const ProductBatch &batch, Matr
   int64_t perUnit = std::clamp<int64_t>(static_cast<int64_t>(2'000 / std::max(nanoseconds, 1.0)), 1,
                                         std::max<int64_t>(1, count / (4 * pool.threads())));
   int64_t units = (count + perUnit - 1) / perUnit;
-  bool areSmall = isSmall(batch, c, epilogue);
-  PanelCut cut = areSmall ? cutIntoPanels(kernels, batch.columns) : PanelCut();
+  const bool areSmall = isBriefOne || isSmall(batch, c, epilogue);
   pool.parallelFor(units, nanoseconds * static_cast<double>(perUnit), [&](int64_t unit) {
     if (areSmall)
       return multiplySmall(kernels, batch, cut, {a, b, c, 0}, ldc, unit * perUnit, std::min(count, (unit + 1) * perUnit), firstColumn, epilogue);

@@ -6,8 +6,8 @@
 namespace cupel::kernels {
 namespace {
 
-/// Of a unit, unless there are no more: with fewer, panels are read for too little work.
-constexpr int64_t kFewestRows = 24;
+/// Of a unit, unless there are no more: with fewer, panels are read for too little work. And where there are too few panels for all threads.
+constexpr int64_t kFewestRows = 24, kFewestOfFewPanels = 8;
 
 int64_t parts(int64_t whole, int64_t size) { return (whole + size - 1) / size; }
 
@@ -30,7 +30,7 @@ double costOf(const UnitWork &work, const UnitGrid &grid) {
 } // namespace
 
 UnitGrid planUnits(const UnitWork &work) {
-  const int64_t fewest = parts(work.rows, work.mostRows), most = std::max(fewest, work.rows / kFewestRows);
+  const int64_t fewest = parts(work.rows, work.mostRows), most = std::max(fewest, work.rows / (work.cut.count < work.threads ? kFewestOfFewPanels : kFewestRows));
   UnitGrid best{fewest, 1, false, work.rowStep};
   if (work.threads == 1 || work.rows == 0 || work.cut.count == 0 || work.count == 0)
     return best;

@@ -65,6 +65,13 @@ TEST(UnitsTest, LargePanelsAreShared) {
   EXPECT_EQ(planUnits(workOf(128, 256, 256, 2)).rowParts, 2);
 }
 
+/// Where there are too few panels for all threads, few rows are shared too.
+TEST(UnitsTest, FewRowsOfFewPanelsAreShared) {
+  EXPECT_EQ(planUnits(workOf(32, 4096, 32, 2)).rowParts, 2);
+  EXPECT_EQ(planUnits(workOf(32, 4096, 512, 2)).rowParts, 1);
+  EXPECT_EQ(planUnits(workOf(8, 4096, 32, 2)).rowParts, 1);
+}
+
 TEST(UnitsTest, NothingIsCutForOneThreadOrWhereThereIsNothing) {
   EXPECT_EQ(planUnits(workOf(100, 64, 512, 1)).count(), 1);
   EXPECT_EQ(planUnits(workOf(300, 64, 512, 1)).count(), 3);

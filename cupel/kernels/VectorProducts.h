@@ -35,12 +35,12 @@ void vectorTimesRows(const float *x, int64_t xStride, const float *b, int64_t ro
     rowTimesColumns<2>(x, xStride, b + j, rowStride, k, y + j);
   for (; j + kWidth <= n; j += kWidth)
     rowTimesColumns<1>(x, xStride, b + j, rowStride, k, y + j);
-  for (; j < n; ++j) {
-    float sum = 0;
-    for (int64_t i = 0; i < k; ++i)
-      sum += x[i * xStride] * b[i * rowStride + j];
-    y[j] = sum;
-  }
+  if (j == n)
+    return;
+  Vector sum = {};
+  for (int64_t i = 0; i < k; ++i)
+    sum += splat(x[i * xStride]) * loadPart(b + i * rowStride + j, n - j);
+  storePart(y + j, sum, n - j);
 }
 
 /// Halves are added, until one number is left.

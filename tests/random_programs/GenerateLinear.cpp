@@ -35,6 +35,10 @@ void Generator::products() {
   if (isBatched)
     rhs.push_back(a.shape[0]);
   int64_t columns = random.pick<int64_t>({1, 3, 8, 17, 40});
+  // So wide that results are written row by row.
+  constexpr int64_t kWide = 530, kMostOfWide = 40'000;
+  if (random.chance(20) && count(a.shape) / std::max<int64_t>(1, a.shape[contracting]) * kWide <= kMostOfWide)
+    columns = kWide;
   bool isLast = random.chance(50); // Where the depth lies.
   if (isLast)
     rhs.push_back(columns);
