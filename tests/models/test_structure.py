@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import itertools
+import threading
+import types
 from dataclasses import dataclass
 
 import numpy
@@ -115,6 +117,51 @@ def test_a_flat_model_starts_each_call_from_the_same_cache() -> None:
         results = flat(*[tensor.clone() for _, tensor in flat.inputs])
         assert [result.tolist() for result in results] == [[3, 3], [1, 1], [1, 1]]
     assert cache.layers[0].keys.tolist() == [0, 0]
+
+
+class Filled(torch.nn.Module):
+    """Puts what it computes into the caches that it is given, and goes by what is in them."""
+
+    def forward(self, x: torch.Tensor, cache: Cache, other: types.SimpleNamespace) -> torch.Tensor:
+        past = sum((layer.keys for layer in cache.layers), torch.zeros(2)) + getattr(other, "last", 0)
+        cache.layers.append(Layer(x, x))
+        cache.length += 1
+        other.last = x
+        return x + past + cache.length
+
+
+def test_a_flat_model_starts_each_call_from_the_same_empty_cache() -> None:
+    empty, nothing = Cache([]), types.SimpleNamespace()
+    flat = Flat(Filled(), (torch.ones(2), empty, nothing), {}, lambda result: [result])
+    for _ in range(2):
+        assert flat(torch.ones(2))[0].tolist() == [6, 6]
+    assert not empty.layers and empty.length == 4 and not vars(nothing)
+    # One that has tensors somewhere else is filled as little.
+    half = Cache([Layer(torch.ones(2), torch.ones(2))])
+    half.more = Cache([])
+    replaced(half, torch.clone).more.layers.append(1)
+    assert not half.more.layers
+
+
+class Mark:
+    """Known by being itself."""
+
+
+class Counted:
+    """Says itself how it is copied."""
+
+    def __init__(self) -> None:
+        self.copies = 0
+
+    def __copy__(self) -> Counted:
+        raise AssertionError("copied")
+
+
+def test_what_is_no_record_stays_itself() -> None:
+    mark, counted, lock = Mark(), Counted(), threading.Lock()
+    generator = numpy.random.default_rng(0)
+    given = [mark, counted, lock, generator, torch.nn.Linear(1, 1), torch.float32, len, torch.ones(1)]
+    assert all(one is other for one, other in zip(given[:-1], replaced(given, torch.clone)))
 
 
 def test_descriptions_are_short() -> None:

@@ -318,6 +318,15 @@ each("gradient of weights of samples", [lambda g, w, i, o: aten._embedding_bag_p
                                         lambda g, w, i, o: aten._embedding_bag_per_sample_weights_backward(g, w, i, o, torch.empty(0, dtype=torch.int64), 0, -1)],
      torch.randn(3, 4), torch.randn(6, 4), t(1, 4, 4, 0, 5, 2), t(0, 2, 5))
 
+# Rows of different lengths: empty ones, longer ones than are kept, none at all.
+each("jagged rows", [lambda v, o: aten._jagged_to_padded_dense_forward(v, [o], [3]), lambda v, o: aten._jagged_to_padded_dense_forward(v, [o], [2], -inf),
+                     lambda v, o: aten._jagged_to_padded_dense_forward(v[:, 0], [o], [5], 1.5), lambda v, o: aten._jagged_to_padded_dense_forward(v.to(torch.int32), [o], [4], 7.0),
+                     lambda v, o: aten._jagged_to_padded_dense_forward(v[:0], [o * 0], [2], 2.0), lambda v, o: aten._jagged_to_padded_dense_forward(v[None].mT[0].mT, [o[2:3] * 0 + t(0, 6)], [6]),
+                     lambda v, o: aten._padded_dense_to_jagged_forward(torch.cat([v, v, v])[:15].reshape(5, 3, 2), [o], 6),
+                     lambda v, o: aten._padded_dense_to_jagged_forward(torch.cat([v, v])[:10, 0].reshape(5, 2)[:, [0, 1, 1]], [o], 6),
+                     lambda v, o: aten._padded_dense_to_jagged_forward(torch.cat([v, v, v])[:15].reshape(5, 3, 2) > 0, [o], 6)],
+     torch.randn(6, 2), t(0, 0, 2, 2, 5, 6))
+
 # Quantization that training is aware of: rounded to even, cut off, and where it was.
 QUANTA = t(-20.0, -12.85, -12.8, -12.75, -0.25, -0.15, -0.05, 0.0, 0.05, 0.15, 0.25, 12.65, 12.7, 12.75, 30.0)
 each("fake quantization", [lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -128, 127), lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 100, 0, 255),

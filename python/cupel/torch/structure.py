@@ -149,8 +149,20 @@ def holds_tensors(value: Any) -> bool:
     return next(_walk(value), None) is not None
 
 
+def _is_record(value: Any) -> bool:
+    """Whether an object is the attributes that it has, and a copy with the same ones is as good: nobody wrote down another way to copy it, and it is no mark that is known by its identity."""
+    kind = type(value)
+    if isinstance(value, types.SimpleNamespace):
+        return True
+    own = any(getattr(kind, name, None) is not getattr(object, name, None) for name in ("__reduce_ex__", "__reduce__", "__getstate__", "__copy__", "__deepcopy__"))
+    return not own and bool(_attributes(value))
+
+
 def replaced(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """A copy with every tensor changed, aliases kept: a tensor or object that stands in two places is one in the copy too."""
+    """A copy with every tensor changed, aliases kept: a tensor or object that stands in two places is one in the copy too.
+
+    Objects without tensors are copied as well: a cache that is empty now is full behind the first call.
+    """
     return _replace(value, change, {}, 0)
 
 
@@ -164,7 +176,7 @@ def _replace(value: Any, change: Callable[[torch.Tensor], torch.Tensor], known: 
     elif _is_plain(value):
         result = _container(value, lambda child: _replace(child, change, known, depth))
     else:
-        if not holds_tensors(value):
+        if not _is_record(value) and not holds_tensors(value):
             return value
         result = copy.copy(value)
         known[id(value)] = (value, result)
