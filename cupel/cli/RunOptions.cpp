@@ -8,6 +8,7 @@
 #include "cupel/runtime/Architecture.h"
 #include "cupel/runtime/DeclaredPrecision.h"
 #include "cupel/runtime/DeviceName.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/support/Process.h"
 #include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/scale/JobPlan.h"
@@ -49,12 +50,14 @@ uint32_t chipsOf(const runtime::DeviceName &device, const std::string &arch) {
 }
 
 /// What is named here must be here, before a night's tests are told that it is not. A plugin is
-/// named by its whole path, because workers run in folders of their own.
+/// named by its whole path, and so is what options name, because workers run in folders of their own.
 Status find(runtime::DeviceName &device, const std::string &typed) {
   for (const std::string &option : device.options)
     if (size_t at = option.find('='); at == 0 || at == std::string::npos)
       return Error{"--device " + typed + ": '" + option +
                    "' is no option of a device, which are NAME=VALUE"};
+  if (device.plugin == "cupel")
+    std::ranges::transform(device.options, device.options.begin(), runtime::withWholePaths);
   if (device.plugin == "reference" || device.plugin == "cupel" ||
       device.plugin.find('@') != std::string::npos)
     return {};

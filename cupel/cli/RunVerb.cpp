@@ -3,6 +3,7 @@
 #include "cupel/cli/CollectArguments.h"
 #include "cupel/cli/ResultsStore.h"
 #include "cupel/cli/RunOptions.h"
+#include "cupel/runtime/Options.h"
 #include "cupel/testbench/matrix/Project.h"
 #include "cupel/testbench/slurm/RunFolder.h"
 
@@ -112,6 +113,8 @@ int runRunVerb(const Arguments &arguments) {
     return collection ? showOpCases("run", *collection, options.listModels)
                       : reportError("run", collection.message(), kExitUsage);
   }
+  // Workers run in folders of their own.
+  runtime::makePathsOfEnvironmentWhole();
   // Somebody who closed our output is no reason to lose outcomes.
   std::signal(SIGPIPE, SIG_IGN);
   bool isBegun = options.resume || options.attach || options.cancel || !options.task.empty();

@@ -7,6 +7,7 @@ namespace cupel::runtime {
 namespace {
 
 using Type = OptionInfo::Type;
+using Paths = OptionInfo::Paths;
 
 constexpr uint8_t kClient = uint8_t(OptionScope::Client), kProgram = uint8_t(OptionScope::Program),
                   kCodegen = uint8_t(OptionScope::Codegen), kBoth = kClient | kProgram;
@@ -14,7 +15,8 @@ constexpr uint8_t kClient = uint8_t(OptionScope::Client), kProgram = uint8_t(Opt
 constexpr OptionInfo kTable[] = {
     {.name = "arch", .type = Type::String, .scopes = kClient, .defaultText = "cpu", .environment = "CUPEL_ARCH",
      .help = "The architecture whose devices are made up: a built-in name (those of zoo/archs: cpu, n300, "
-             "...) or the path of a descriptor."},
+             "...) or the path of a descriptor.",
+     .paths = Paths::IfThere},
     {.name = "num_devices", .type = Type::Integer, .scopes = kClient, .defaultText = "the chips of the architecture",
      .environment = "CUPEL_NUM_DEVICES",
      .help = "How many devices there are; for cpu any number, for others at most their chips."},
@@ -23,7 +25,8 @@ constexpr OptionInfo kTable[] = {
     {.name = "export_path", .type = Type::String, .scopes = kBoth | kCodegen, .defaultText = "none",
      .environment = "CUPEL_DUMP_DIR",
      .help = "A folder that gets every stage of every compiled program, under irs/; of standalone code, the "
-             "folder that is written."},
+             "folder that is written.",
+     .paths = Paths::One},
     {.name = "accumulate", .type = Type::String, .scopes = kBoth, .defaultText = "native", .environment = "CUPEL_ACCUMULATE",
      .help = "How sums and products of floats of 32 bits and below accumulate: native (step by step in the "
              "program's own types, as the golden reference does; long reductions in f64) or f64 (rounded once at the end; such programs "
@@ -49,7 +52,8 @@ constexpr OptionInfo kTable[] = {
              "(`cupel tune --formats` writes it). A weight is the right "
              "side of a product that is a constant or an argument, by the name in its location; never that of a "
              "convolution. Empty text: in the program's own types.",
-     .mayBeFile = true},
+     .mayBeFile = true,
+     .paths = Paths::IfThere},
     {.name = "precision", .type = Type::String, .scopes = kBoth, .defaultText = "f32", .environment = "",
      .help = "What products and convolutions of f32 multiply: f32, or bf16 (operands are rounded to bf16, sums stay f32). With bf16/bf16 "
              "what they read is bf16 for all that read it, such as residuals, and so is what waits to be added to another product, as in "
@@ -86,7 +90,8 @@ constexpr OptionInfo kTable[] = {
              "recorded (`enable_trace`) and cannot be."},
     {.name = "fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "CUPEL_FUSION_PATTERNS",
      .help = "Files of rewrites that are done behind the common passes, parted by commas: .pdll, which mlir-pdll translates, or the PDL "
-             "dialect. `fusions` in the cost analysis says how often each was done; `--fusions FILE` of the verbs."},
+             "dialect. `fusions` in the cost analysis says how often each was done; `--fusions FILE` of the verbs.",
+     .paths = Paths::List},
     {.name = "without_fusion_patterns", .type = Type::String, .scopes = kBoth, .defaultText = "none", .environment = "",
      .help = "Names of fusions that are left out, parted by commas: of patterns in these files, and of what the backend cpu recognises by name "
              "(softmax, gelu, rope, ...; docs/performance.md), which then is done operation by operation."},

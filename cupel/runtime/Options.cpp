@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 
 namespace cupel::runtime {
 
@@ -161,7 +162,47 @@ Result<OptionValue> converted(const OptionInfo &option, OptionValue value) {
   return value;
 }
 
+std::string wholePathsIn(const OptionInfo &option, std::string_view value) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  auto whole = [&](std::string_view path) {
+    fs::path full = path.empty() ? fs::path() : fs::absolute(path, error).lexically_normal();
+    return error || full.empty() ? std::string(path) : full.string();
+  };
+  switch (option.paths) {
+  case OptionInfo::Paths::None: return std::string(value);
+  case OptionInfo::Paths::One: return whole(value);
+  case OptionInfo::Paths::IfThere: return fs::is_regular_file(value, error) ? whole(value) : std::string(value);
+  case OptionInfo::Paths::List: break;
+  }
+  std::string all;
+  for (size_t at = 0; at <= value.size();) {
+    size_t end = std::min(value.find(',', at), value.size());
+    all += (at ? "," : "") + whole(value.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
 } // namespace
+
+std::string withWholePaths(std::string_view option) {
+  size_t at = std::min(option.find('='), option.size());
+  std::string name(option.substr(0, at));
+  std::ranges::replace(name, '-', '_');
+  const OptionInfo *known = find(name);
+  if (!known || at == option.size())
+    return std::string(option);
+  return std::string(option.substr(0, at + 1)) + wholePathsIn(*known, option.substr(at + 1));
+}
+
+void makePathsOfEnvironmentWhole() {
+  for (const OptionInfo &option : optionTable())
+    if (option.paths != OptionInfo::Paths::None)
+      for (std::string_view variable : optionWords(option.environment))
+        if (const char *text = std::getenv(std::string(variable).c_str()); text && *text)
+          ::setenv(std::string(variable).c_str(), wholePathsIn(option, text).c_str(), 1);
+}
 
 Status Options::set(std::string_view name, OptionValue value) {
   std::string plain(name);

@@ -30,6 +30,8 @@ enum class OptionScope : uint8_t {
 
 struct OptionInfo {
   enum class Type : uint8_t { String, Integer, Boolean };
+  /// Of text: none, one, some parted by commas, or what is one where there is such a file.
+  enum class Paths : uint8_t { None, One, List, IfThere };
   std::string_view name;
   Type type;
   uint8_t scopes;               // Of OptionScope.
@@ -42,6 +44,7 @@ struct OptionInfo {
   std::string_view aliases = {}; // Other names of it, parted by spaces.
   int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();
   bool mayBeFile = false; // Of text: a name that ends with .json stands for what the file holds.
+  Paths paths = Paths::None;
 
   bool isFor(OptionScope scope) const { return scopes & uint8_t(scope); }
   std::string_view typeName() const;
@@ -51,6 +54,11 @@ std::span<const OptionInfo> optionTable();
 
 /// The words of a list that is parted by spaces.
 std::vector<std::string_view> optionWords(std::string_view list);
+
+/// NAME=VALUE with whole paths where the option names files or folders: processes that it is handed to run in folders of their own.
+std::string withWholePaths(std::string_view option);
+/// The same for all variables of the environment that set options.
+void makePathsOfEnvironmentWhole();
 
 /// The options that were given to somebody, checked against the table.
 class Options {

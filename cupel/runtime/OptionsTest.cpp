@@ -3,6 +3,8 @@
 #include "cupel/runtime/DeviceName.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
@@ -89,6 +91,25 @@ TEST(OptionsTest, TheEnvironmentSpeaksWhereNobodyElseDoes) {
   ::unsetenv("CUPEL_STRICT");
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.message(), HasSubstr("CUPEL_STRICT"));
+}
+
+TEST(OptionsTest, PathsAreWholeForWhoRunsElsewhere) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(withWholePaths("export_path=stages"), "export_path=" + here + "/stages");
+  EXPECT_EQ(withWholePaths("export-path=/stages"), "export-path=/stages");
+  EXPECT_EQ(withWholePaths("fusion_patterns=a.pdll,/b.pdll"), "fusion_patterns=" + here + "/a.pdll,/b.pdll");
+  EXPECT_EQ(withWholePaths("experimental_weight_dtype={\"a\": \"bfp8\"}"), "experimental_weight_dtype={\"a\": \"bfp8\"}");
+  EXPECT_EQ(withWholePaths("arch=n300"), "arch=n300");
+  EXPECT_EQ(withWholePaths("precision=bf16/bf16"), "precision=bf16/bf16");
+  EXPECT_EQ(withWholePaths("their_own=a/b"), "their_own=a/b");
+  const std::string file = "options_test_formats.json";
+  std::ofstream(file) << "{}";
+  EXPECT_EQ(withWholePaths("experimental_weight_dtype=" + file), "experimental_weight_dtype=" + here + "/" + file);
+  std::filesystem::remove(file);
+  ::setenv("CUPEL_DUMP_DIR", "stages", 1);
+  makePathsOfEnvironmentWhole();
+  EXPECT_EQ(std::string(std::getenv("CUPEL_DUMP_DIR")), here + "/stages");
+  ::unsetenv("CUPEL_DUMP_DIR");
 }
 
 TEST(OptionsTest, DevicesTakeThoseOfTheirCompilers) {
