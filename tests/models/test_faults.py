@@ -111,6 +111,7 @@ LOADERS = {
     "y_raises_an_interrupt": ("", "raise KeyboardInterrupt('enough')"),
     "y_sends_an_interrupt": ("import os, signal", "os.kill(os.getpid(), signal.SIGINT)"),
     "z_gives_nan": ("class Numberless(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) * float('nan')", "return Numberless(8, 8)"),
+    "z_gives_zeros": ("class Zero(torch.nn.Linear):\n    def forward(self, x): return super().forward(x) * 0", "return Zero(8, 8)"),
     "z_gives_nothing_dense": ("class Sparse(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).float().to_sparse()", "return Sparse(8, 8)"),
     "z_gives_words": ("class Words(torch.nn.Linear):\n    def forward(self, x): return {'said': 'nothing'}", "return Words(8, 8)"),
     "z_gives_no_values": ("class Shapes(torch.nn.Linear):\n    def forward(self, x): return super().forward(x).to('meta')", "return Shapes(8, 8)"),
@@ -121,12 +122,12 @@ LOADERS = {
     "z_says_something": ("print('imported')", "import warnings; print('building'); warnings.warn('careful')"),
 }
 ENDS = {"h_is_killed": ("crashed", "load"), "n_gives_garbage": ("failed", "load"), "o_gives_no_tensor": ("failed", "reference"),
-        "y_raises_without_words": ("failed", "load"), "y_raises_half_characters": ("failed", "load"), "y_raises_an_interrupt": ("failed", "load"), "y_sends_an_interrupt": ("crashed", "load"), "z_gives_nan": ("unjudged", "done"),
+        "y_raises_without_words": ("failed", "load"), "y_raises_half_characters": ("failed", "load"), "y_raises_an_interrupt": ("failed", "load"), "y_sends_an_interrupt": ("crashed", "load"), "z_gives_nan": ("unjudged", "done"), "z_gives_zeros": ("unjudged", "done"),
         "z_gives_nothing_dense": ("failed", "reference"), "z_gives_words": ("failed", "reference"), "z_gives_no_values": ("failed", "reference"), "z_fills_the_disk": ("failed", "load"), "z_reads_entropy": ("failed", "reference"),
         "u_replaces_python": ("failed", "frontend"), "x1_limits_files": ("failed", "frontend"), "w_replaces_a_kernel": ("failed", "compare")}
 # What each of them must say.
 WORDS = {"x1_limits_files": "the workload cannot be written: [Errno 27] File too large: a file of this process may have at most 0 bytes (RLIMIT_FSIZE)", "y_raises_without_words": "load_model fails: Mute: (its text cannot be had: RuntimeError)", "y_raises_half_characters": "ValueError: caf", "y_raises_an_interrupt": "load_model fails: KeyboardInterrupt: enough",
-         "z_gives_nan": "every expected output is NaN throughout",
+         "z_gives_nan": "every expected output is NaN throughout", "z_gives_zeros": "every expected output is zero throughout: memory that nobody wrote would pass",
          "z_gives_nothing_dense": "the model's result is sparse_coo: only dense tensors can be compared", "z_gives_words": "the model's result, dict {said: str}, holds no tensor",
          "z_gives_no_values": "the model's result is on device 'meta'", "z_fills_the_disk": "(TMPDIR names another folder)", "z_reads_entropy": "the model gives another result each time that it runs on the CPU, though all generators of torch, Python and numpy are seeded alike (result 0 is off by "}
 

@@ -142,6 +142,29 @@ def what_cancels_from_outputs_that_tell_is_judged_piece_by_piece(place: Place) -
 
 
 @check
+def small_parts_of_an_output_are_judged_by_themselves(place: Place) -> None:
+    """Boxes of hundreds and scores of about one in one tensor, as detectors give them: limits of all follow from the boxes, and scores that are negated or zero are within them."""
+    planter = plugin("operation_planter.so")
+    boxes, scores, both = "tensor<400x4xbf16>", "tensor<400x80xbf16>", "tensor<400x84xbf16>"
+    lines = [f"%k = stablehlo.constant dense<300.0> : {boxes}", f"%a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<400x64xbf16>, tensor<64x4xbf16>) -> {boxes}",
+             f"%s = stablehlo.sine %a : {boxes}", f"%b = stablehlo.multiply %s, %k : {boxes}",
+             f"%c = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<400x64xbf16>, tensor<64x80xbf16>) -> {scores}",
+             f"%t = stablehlo.tanh %c : {scores}", f"%o = stablehlo.concatenate %b, %t, dim = 1 : ({boxes}, {scores}) -> {both}"]
+    place.program("heads.mlir", f"func.func @main(%x: tensor<400x64xbf16>, %w: tensor<64x4xbf16>, %v: tensor<64x80xbf16>) -> {both} {{\n  " + "\n  ".join(lines) + f"\n  return %o : {both}\n}}\n")
+
+    def ran(rule: str, *arguments: str) -> dict:
+        return next(iter(report(place, place.programs, "--device", f"{planter}?{rule}", *arguments)[1].values()))
+
+    for effect in ("scale", "negate", "zero_last"):
+        test = ran(f"op=stablehlo.tanh&effect={effect}")
+        expect(test["outcome"] == "failed" and "heads.mlir:7:" in test["message"] and "is wrong when it is fed right values" in test["message"], test)
+        expect(test["comparisons"][0]["passed"] and test["comparisons"][0]["noise"] < 0.02 and "small beside the rest" in test["comparisons"][0]["sentence"], test["comparisons"])
+    for rule in ("right=reassociated", "right=fast", "right=fused"):
+        test = ran(rule)
+        expect(test["outcome"] == "passed" and "by pieces" not in test["notes"], test)
+
+
+@check
 def a_draw_is_right_by_pieces_alone_and_by_all_of_them(place: Place) -> None:
     """All of an output is divided by the square of what rounding leaves of two sums, which clears it to zero on a device that is wrong: evaluations are scattered over orders, and that one is another draw.
     The other output has the same operations behind it, and a quotient that the wrong number cancels from."""

@@ -33,18 +33,25 @@ bool isOfFloats(Value value) {
   return isa<FloatType, ComplexType>(type);
 }
 
-/// Whether every element of this operand comes out, whatever the others are.
-bool keepsElements(Operation &op, unsigned operand) {
-  if (isa<stablehlo::ReshapeOp, stablehlo::TransposeOp, stablehlo::ReverseOp,
-          stablehlo::BroadcastInDimOp, stablehlo::NegateOp>(op) ||
-      op.hasTrait<stablehlo::Identity>())
+/// Whether every element of its one operand comes out, put elsewhere, negated or converted.
+bool keepsElements(Operation &op) {
+  if (op.getNumOperands() != 1)
+    return false;
+  if (op.hasTrait<stablehlo::LinearButRounds>()) // A conversion, between floats.
     return true;
-  if (isa<stablehlo::ConvertOp>(op))
-    return true; // Between floats, as results are.
-  if (auto pad = dyn_cast<stablehlo::PadOp>(op))
-    return operand == 0 && llvm::all_of(pad.getEdgePaddingLow(), [](int64_t n) { return n >= 0; }) &&
-           llvm::all_of(pad.getEdgePaddingHigh(), [](int64_t n) { return n >= 0; });
-  return false;
+  if (!op.hasTrait<stablehlo::Linear>())
+    return false;
+  auto from = dyn_cast<ShapedType>(op.getOperand(0).getType());
+  auto to = dyn_cast<ShapedType>(op.getResult(0).getType());
+  return from && to && from.hasStaticShape() && to.hasStaticShape() &&
+         to.getNumElements() >= from.getNumElements() &&
+         (op.hasTrait<stablehlo::MovesElements>() || op.hasTrait<stablehlo::Elementwise>());
+}
+
+/// Whether it is a product of matrices or with windows: linear in each operand while the others stay.
+bool isProduct(Operation &op) {
+  return isa<stablehlo::FlopsOpInterface>(op) && op.getNumRegions() == 0 &&
+         !op.hasTrait<stablehlo::Opaque>();
 }
 
 /// The entry function as numbers: going through it once for each value that is asked for is cheap.
@@ -140,7 +147,7 @@ private:
   static bool isSplat(Value value) {
     DenseElementsAttr constant;
     Operation *op = value.getDefiningOp();
-    while (op && isa<stablehlo::BroadcastInDimOp, stablehlo::ReshapeOp>(op))
+    while (op && op->getNumOperands() == 1 && op->hasTrait<stablehlo::MovesElements>())
       op = op->getOperand(0).getDefiningOp();
     return op && matchPattern(op->getResult(0), m_Constant(&constant)) && constant.isSplat();
   }
@@ -150,12 +157,13 @@ private:
     if (op.getNumResults() != 1 || !isOfFloats(op.getResult(0)) ||
         !isOfFloats(op.getOperand(operand)))
       return false;
-    if (keepsElements(op, operand) ||
-        isa<stablehlo::DotGeneralOp, stablehlo::DotOp, stablehlo::ConvolutionOp>(op))
+    if (keepsElements(op) || isProduct(op))
       return true;
-    if (isa<stablehlo::MultiplyOp>(op))
-      return isSplat(op.getOperand(1 - operand));
-    return isa<stablehlo::DivideOp>(op) && operand == 0 && isSplat(op.getOperand(1));
+    if (!op.hasTrait<stablehlo::Elementwise>() || op.getNumOperands() != 2 ||
+        !isSplat(op.getOperand(1 - operand)))
+      return false;
+    return op.hasTrait<stablehlo::LinearInEach>() ||
+           (op.hasTrait<stablehlo::LinearInFirst>() && operand == 0);
   }
 
   /// Whether a telling result is made of it, and of it alone as far as it depends on it at all.

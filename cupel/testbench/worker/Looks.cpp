@@ -547,4 +547,34 @@ std::string describeNumberless(const TensorLists &expected) {
   return isAnyNan ? "every expected output is NaN throughout" : "no expected output has an element";
 }
 
+static bool isZeroThroughout(const Tensor &tensor) {
+  Result<Tensor> wide =
+      tensor::isFloat(tensor.dtype()) ? tensor::convert(tensor, DType::F64) : Result<Tensor>(tensor);
+  if (wide)
+    wide = wide->contiguous();
+  if (!wide)
+    return false;
+  if (tensor::isFloat(tensor.dtype())) { // -0 is zero.
+    const double *values = wide->dataAs<double>();
+    return std::all_of(values, values + wide->size(), [](double value) { return value == 0; });
+  }
+  const std::byte *data = wide->data();
+  return std::all_of(data, data + wide->byteSize(), [](std::byte byte) { return byte == std::byte(0); });
+}
+
+bool areZeroThroughout(const TensorLists &expected) {
+  bool isAny = false;
+  for (const std::vector<Tensor> &list : expected)
+    for (const Tensor &result : list) {
+      if (result.size() == 0)
+        continue;
+      // Nearly always the first element tells.
+      std::vector<int64_t> start(result.shape().size(), 0), one(result.shape().size(), 1);
+      if (!isZeroThroughout(result.sliced(start, one, one)) || !isZeroThroughout(result))
+        return false;
+      isAny = true;
+    }
+  return isAny;
+}
+
 } // namespace cupel::testbench::worker

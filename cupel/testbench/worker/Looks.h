@@ -92,4 +92,8 @@ std::string describeVacuous(const TensorLists &results);
 /// holds a number; empty where one does.
 std::string describeNumberless(const TensorLists &expected);
 
+/// Whether every element of these is zero, as that of memory that nobody wrote often is; false where
+/// there are none.
+bool areZeroThroughout(const TensorLists &expected);
+
 } // namespace cupel::testbench::worker

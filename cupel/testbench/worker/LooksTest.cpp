@@ -516,5 +516,16 @@ TEST(Looks, WhatHoldsNoNumberIsTold) {
   EXPECT_EQ(describeNumberless({{Tensor::of<DType::I32>({1}, {7})}}), "");
 }
 
+TEST(Looks, WhatUnwrittenMemoryGivesTooIsTold) {
+  EXPECT_TRUE(areZeroThroughout({{floats({0, -0.0f}), floats({})}}));
+  EXPECT_TRUE(areZeroThroughout({{floats({0})}, {Tensor::of<DType::I32>({2}, {0, 0})}}));
+  EXPECT_FALSE(areZeroThroughout({{floats({0, 0, 1e-30f})}}));
+  EXPECT_FALSE(areZeroThroughout({{floats({0, 0}), Tensor::of<DType::I32>({2}, {0, 256})}}));
+  EXPECT_FALSE(areZeroThroughout({{floats({0, std::numeric_limits<float>::quiet_NaN()})}}));
+  EXPECT_FALSE(areZeroThroughout({{floats({2, 2})}})) << "a wrong constant is seen";
+  EXPECT_FALSE(areZeroThroughout({{floats({})}}));
+  EXPECT_FALSE(areZeroThroughout({}));
+}
+
 } // namespace
 } // namespace cupel::testbench::worker

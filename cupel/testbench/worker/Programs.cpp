@@ -65,12 +65,19 @@ TestRecord ProgramTest::run(const Request &request, Progress &progress) {
   return record;
 }
 
-/// A model whose every expected result is without a number passes on any device; op by op, others
-/// than its results are judged.
-static void leaveNumberless(const Request &request, TestRecord &record,
-                            const std::string &numberless) {
-  if (record.outcome == Outcome::Passed && !numberless.empty() && !request.isOpByOp())
-    leaveUnjudged(record, numberless + ": nothing that a device gives could be called wrong");
+/// Why a model passes on a device that computes nothing; empty where it does not.
+static std::string describeHollow(const TensorLists &expected) {
+  if (std::string numberless = describeNumberless(expected); !numberless.empty())
+    return numberless + ": nothing that a device gives could be called wrong";
+  return areZeroThroughout(expected) ? "every expected output is zero throughout: memory that nobody "
+                                       "wrote would pass"
+                                     : "";
+}
+
+/// Op by op, others than a model's results are judged.
+static void leaveHollow(const Request &request, TestRecord &record, const std::string &hollow) {
+  if (record.outcome == Outcome::Passed && !hollow.empty() && !request.isOpByOp())
+    leaveUnjudged(record, hollow);
 }
 
 /// A model of several chips of which each computed all of it is right, and says nothing of several.
@@ -97,7 +104,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
                        handed.value("expectation", ""), progress);
   bool isUnjudged = false;
   std::string unjudged;
-  std::optional<std::string> numberless; // Empty as soon as a graph tells something.
+  std::optional<std::string> hollow; // Empty as soon as a graph tells something.
   std::optional<TestRecord> failed; // Op by op, where graphs behind one that fails are tried.
   for (size_t i = 0; i < folders.size(); ++i) {
     std::string which =
@@ -117,8 +124,8 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
       one.notes.erase("reproduces"); // It is that test.
       // Bounds in there are for those who cannot evaluate; here the configuration or noise decides.
       prepared->workload.tolerances.clear();
-      if (!numberless || !numberless->empty())
-        numberless = describeNumberless(prepared->workload.expected);
+      if (!hollow || !hollow->empty())
+        hollow = describeHollow(prepared->workload.expected);
       trials.serve(part, progress, std::move(*prepared), one);
     }
     for (results::ComparisonRecord &comparison : one.comparisons) {
@@ -153,7 +160,7 @@ TestRecord ProgramTest::runCaptured(const Request &request, Progress &progress) 
   // One graph without a verdict leaves the model without one.
   if (isUnjudged)
     leaveUnjudged(record, unjudged);
-  leaveNumberless(request, record, numberless.value_or(""));
+  leaveHollow(request, record, hollow.value_or(""));
   leaveUntested(request, record, handed);
   // Weights are large, and nobody comes for them again.
   std::error_code ignored;
@@ -175,11 +182,11 @@ TestRecord ProgramTest::runExported(const Request &request, const std::string &f
     prepared->workload.provenance.file = request.item.file;
     if (!prepared->workload.expected.empty())
       prepared->workload.provenance.expectation = expectation;
-    const std::string numberless = prepared->workload.expected.empty()
-                                       ? ""
-                                       : describeNumberless(prepared->workload.expected);
+    const std::string hollow = prepared->workload.expected.empty()
+                                   ? ""
+                                   : describeHollow(prepared->workload.expected);
     trials.serve(exported, progress, std::move(*prepared), record);
-    leaveNumberless(request, record, numberless);
+    leaveHollow(request, record, hollow);
   }
   // Weights are large, and nobody comes for them again.
   kept.reset();

@@ -1,6 +1,7 @@
 #include "cupel/testbench/worker/Rule.h"
 
 #include "cupel/compare/Defaults.h"
+#include "cupel/compare/SmallParts.h"
 #include "cupel/compare/Strict.h"
 
 #include <algorithm>
@@ -51,6 +52,18 @@ Status judgeStrictly(size_t list, size_t position, const Tensor &actual, const T
     noise.tellExpectedOff();
     record.strictSentence += "; the reference is off as far: the expected values, or the program "
                              "made of the model";
+  }
+  if (verdict->passed && verdict->statistics.different > 0) {
+    Result<bool> areOff =
+        compare::areSmallPartsOff(actual, expected, noise.precision(), verdict->noise,
+                                  noise.asker(list, position, expected.shape()), options);
+    if (!areOff)
+      return areOff.error();
+    if (*areOff) {
+      noise.tellDoubted(record.output);
+      record.strictSentence += "; parts of it that are small beside the rest are off by more than "
+                               "noise of their own";
+    }
   }
   if (verdict->isScattered && noise.isByReference())
     noise.tellScattered(record.output);

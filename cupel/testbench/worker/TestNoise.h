@@ -72,6 +72,9 @@ public:
   /// Outputs that did not pass and tell nothing (compare::StrictVerdict::isScattered), by number.
   const std::vector<uint32_t> &scattered() const { return scatteredOutputs; }
   void tellScattered(uint32_t output) { scatteredOutputs.push_back(output); }
+  /// Outputs that passed, with small parts that by themselves would not (compare::areSmallPartsOff).
+  const std::vector<uint32_t> &doubted() const { return doubtedOutputs; }
+  void tellDoubted(uint32_t output) { doubtedOutputs.push_back(output); }
   void tellIllConditioned(std::string what) {
     if (unsteady.empty())
       unsteady = std::move(what);
@@ -104,7 +107,7 @@ private:
   std::map<compare::NoiseLook, std::vector<TensorLists>> others;
   std::string remark, unsteady;
   size_t offCount = 0;
-  std::vector<uint32_t> scatteredOutputs;
+  std::vector<uint32_t> scatteredOutputs, doubtedOutputs;
   double plainTook = 0, movedTook = 0;
 };
 

@@ -302,6 +302,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   } keeper(held.judgement);
   record.outcome = Outcome::Passed;
   scattered.clear();
+  doubted.clear();
   record.notes.merge(device.recordNotes());
   workload::Workload &workload = prepared.workload;
   if (!workload.expected.empty()) {
@@ -371,6 +372,7 @@ void Trials::judge(const Request &request, Progress &progress, Device &device, P
   prepared.plainSeconds = std::max(prepared.plainSeconds, noise->plainSeconds());
   prepared.movedSeconds = noise->movedSeconds();
   scattered = noise->scattered();
+  doubted = noise->doubted();
   record.notes["judged by"] = describeRules(record, *noise);
   if (wrong > 0 && wrong == wrongAsExpected)
     record.notes[kExpectedOffNote] = "in all outputs that are wrong";

@@ -121,6 +121,7 @@ private:
     uint64_t request = 0, arguments = 0, judgement = 0;
     std::optional<uint64_t> device = {}; ///< Nothing: it does not say.
   } held;
+  std::vector<uint32_t> doubted; ///< Outputs of the last judgement whose small parts are off by themselves.
   std::vector<uint32_t> scattered; ///< Outputs that were wrong in the last judgement and tell nothing.
   /// What the device has compiled of the test that it runs, for whoever executes it once more.
   struct Ready {

@@ -52,6 +52,7 @@ Result<TriedPiece> Trials::tryPiece(const Request &request, Device &device, Prep
       return judged.error();
     // Where half of a value is noise its distribution has no limits that hold: a quotient of two such
     // is off by anything. The test as a whole is right, and this place cannot tell.
+    isPartlySilent |= !noise->doubted().empty();
     isPartlySilent |= comparison.noise.value_or(0) >= compare::kTellsLittle;
     if (comparison.noise.value_or(0) > kMostNoise)
       continue;
@@ -110,11 +111,14 @@ Result<TriedPiece> Trials::tryParts(const Request &request, Device &device, Devi
 }
 
 /// Of each output of a device, whether it tells a right result from a wrong one: one with much noise
-/// is within its limits whatever computed it.
-static std::vector<bool> outputsThatTell(const TestRecord &record, size_t outputs) {
+/// is within its limits whatever computed it, and so are parts that are small beside the rest.
+static std::vector<bool> outputsThatTell(const TestRecord &record, size_t outputs,
+                                         const std::vector<uint32_t> &doubted) {
   std::vector<bool> tells(outputs, true);
   for (const results::ComparisonRecord &comparison : record.comparisons)
-    if (comparison.rule == "strict" && comparison.noise.value_or(0) >= compare::kTellsLittle && outputs)
+    if (comparison.rule == "strict" && outputs &&
+        (comparison.noise.value_or(0) >= compare::kTellsLittle ||
+         std::ranges::find(doubted, comparison.output) != doubted.end()))
       tells[comparison.output % outputs] = false;
   return tells;
 }
@@ -125,7 +129,7 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   if (!precision)
     return false;
   bool isNarrow = precision->coarsest().step > compare::DevicePrecision().coarsest().step;
-  const std::vector<bool> tells = outputsThatTell(record, prepared.program().results.size());
+  const std::vector<bool> tells = outputsThatTell(record, prepared.program().results.size(), doubted);
   const bool isUntold = std::ranges::find(tells, false) != tells.end();
   uint32_t count = request.pieces.value_or(isNarrow || isUntold ? kPieces : 0);
   if (count == 0)
