@@ -156,7 +156,10 @@ void checkFinished(const PackedConvolution &packed, const float *input, const fl
                                 {577, 2},
                                 {712, 3},
                                 {744, 1},
-                                {968, 2}}) {
+                                {968, 2},
+                                {1024, 1},
+                                {1024 + 47, 3},
+                                {1024 + 128 + 64 + 256 + 512, 2}}) {
     Finish finish = operands.make(which);
     Epilogue epilogue{bias};
     epilogue.finish = &finish;

@@ -21,6 +21,10 @@ struct Finish {
   bool hasLow = false;     // It is another number.
   bool hasHigh = false;
   float low = 0, high = 0; // Never NaN.
+  /// Instead of limits: the number times what limits leave of it times `gateScale` plus `gateShift` (one multiply-add, as above), times
+  /// `gateFactor`. A hard swish is such a gate. Nothing is NaN, and the shift not zero.
+  bool isGated = false;
+  float gateScale = 1, gateShift = 0, gateFactor = 1;
   /// Not null: the result goes there, rounded to bf16, and not to C. As many columns, rows `narrowStride` apart.
   uint16_t *narrow = nullptr;
   int64_t narrowStride = 0;

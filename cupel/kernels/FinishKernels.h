@@ -64,6 +64,19 @@ template <int rows, int vectors>
       return loadWidened(from + j * kWidth, j + 1 < vectors ? kWidth : count);
     });
   // A comparison with a choice is one instruction that gives the sum where that is a NaN.
+  if (finish.isGated) {
+    const Vector scale = splat(finish.gateScale), shift = splat(finish.gateShift), low = splat(finish.low), high = splat(finish.high), factor = splat(finish.gateFactor);
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < vectors; ++j) {
+        Vector gate = multiplyAdd(sums[i][j], scale, shift);
+        gate = low > gate ? low : gate;
+        gate = high < gate ? high : gate;
+        sums[i][j] = sums[i][j] * gate * factor;
+      }
+    return;
+  }
   if (finish.isPositive) {
 #pragma unroll
     for (int i = 0; i < rows; ++i)

@@ -7,6 +7,7 @@
 #include "cupel/kernels/KernelTable.h"
 #include "cupel/kernels/TestBuffers.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -30,7 +31,7 @@ struct FinishOperands {
   }
 
   /// Bits of `which`: factors, addends, rows, the low limit zero, another one, a high limit, a result in bf16, a factor and an addend
-  /// that are one step, rows in bf16, numbers that may be lost.
+  /// that are one step, rows in bf16, numbers that may be lost, a gate instead of limits.
   Finish make(int which) {
     Finish finish;
     if (which & 1)
@@ -58,6 +59,12 @@ struct FinishOperands {
       finish.addends = addends.data();
       finish.isJoined = true;
     }
+    if (which & 1024) {
+      finish.isPositive = finish.hasLow = finish.hasHigh = false;
+      finish.isGated = true;
+      finish.gateScale = 0.75f, finish.gateShift = 0.625f, finish.gateFactor = 1 / 3.0f;
+      finish.low = -0.25f, finish.high = 1.5f;
+    }
     finish.losesDenormals = (which & 512) != 0;
     return finish;
   }
@@ -82,6 +89,13 @@ inline float finishedElement(const Finish &finish, float value, int64_t row, int
   float whole = now;
   if (std::isnan(whole))
     return whole;
+  if (finish.isGated) {
+    volatile float gate = whole * finish.gateScale;
+    gate = currentKernels().width > 4 ? std::fma(whole, finish.gateScale, finish.gateShift) : gate + finish.gateShift;
+    now = whole * std::clamp(float{gate}, finish.low, finish.high);
+    now = now * finish.gateFactor;
+    return now;
+  }
   if (finish.isPositive && !(whole > 0))
     whole = 0;
   if (finish.hasLow && whole < finish.low)

@@ -183,7 +183,7 @@ TEST_P(ProductTest, FinishedSumsHaveTheBitsOfStepsOneByOne) {
         for (int64_t i = 0; i < m * n; i += 3)
           operands.rows[i] = -0.0f;
         for (int which :
-             {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111, 128, 136, 140, 168, 200, 232, 256, 299, 456, 457, 577, 712, 744, 968}) {
+             {0, 4, 8, 9, 10, 16, 20, 32, 47, 55, 64, 67, 73, 111, 128, 136, 140, 168, 200, 232, 256, 299, 456, 457, 577, 712, 744, 968, 1024, 1071, 1344, 1984}) {
           Finish finish = operands.make(which);
           Epilogue epilogue;
           epilogue.finish = &finish;

@@ -53,7 +53,21 @@ Val Generator::finished(Val sums, const Val *residual) {
     sums = binary("minimum", sums, constant("6.0", "f32", sums.shape));
   if (random.chance(20))
     sums = unary(random.pick<std::string>({"abs", "tanh", "logistic"}), sums, false);
+  else if (random.chance(20))
+    sums = gated(sums);
   return sums;
+}
+
+/// A number times limits of itself, as a hard swish is.
+Val Generator::gated(const Val &x) {
+  const bool isScaled = random.chance(50);
+  auto number = [&](const std::string &text) { return constant(text, "f32", x.shape); };
+  Val inner = isScaled ? binary("multiply", x, number("0.166666672")) : x;
+  inner = binary("add", inner, number(isScaled ? "0.5" : "3.0"));
+  inner = random.chance(50) ? binary("minimum", binary("maximum", inner, number("0.0")), number(isScaled ? "1.0" : "6.0"))
+                            : binary("maximum", number("0.0"), binary("minimum", inner, number(isScaled ? "1.0" : "6.0")));
+  Val product = random.chance(50) ? binary("multiply", x, inner) : binary("multiply", inner, x);
+  return random.chance(isScaled ? 30 : 80) ? binary(random.pick<std::string>({"divide", "multiply"}), product, number(isScaled ? "2.0" : "6.0")) : product;
 }
 
 /// Of f32, or of bf16 whose sums are f32 until the block ends.

@@ -352,6 +352,7 @@ private:
   Val convolvedInmost(const Val &x, int64_t filters, int64_t around, int64_t stride, int64_t groups);
   Val alongColumns(const Val &numbers, const Shape &shape);
   Val finished(Val sums, const Val *residual);
+  Val gated(const Val &x);
   void residualBlocks();
   void finishedProducts();
   void pools();

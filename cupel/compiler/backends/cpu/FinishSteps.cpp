@@ -87,6 +87,65 @@ bool FinishSteps::take(Operation &step, Value element, ArrayRef<codegen::View> v
   return true;
 }
 
+/// An element times limits of itself: x * min(max(x * scale + shift, low), high), perhaps times a number or divided by one.
+bool FinishSteps::takeGate(Value element) {
+  SmallVector<Operation *> users(element.getUsers());
+  if (low || high || users.size() != 2)
+    return false;
+  // The number that a step has beside a value.
+  auto numberBeside = [](Operation *step, Value value) {
+    bool isFirst = step->getOperand(0) == value;
+    return isFirst || !isa<stablehlo::DivideOp>(step) ? numberOf(step->getOperand(isFirst ? 1 : 0)) : std::nullopt;
+  };
+  for (int way : {0, 1}) {
+    Operation *step = users[size_t(way)];
+    auto product = dyn_cast<stablehlo::MultiplyOp>(users[size_t(1 - way)]);
+    if (!product || step == product)
+      continue;
+    Gate found;
+    Value at = element;
+    auto advance = [&] {
+      at = step->getResult(0);
+      step = at.hasOneUse() ? *at.user_begin() : nullptr;
+    };
+    if (isa<stablehlo::MultiplyOp>(step)) {
+      std::optional<float> number = numberBeside(step, at);
+      if (!number)
+        continue;
+      found.scale = *number;
+      advance();
+    }
+    std::optional<float> shift = step && isa<stablehlo::AddOp>(step) ? numberBeside(step, at) : std::nullopt;
+    if (!shift)
+      continue;
+    found.shift = *shift;
+    advance();
+    std::optional<float> limits[2];
+    for (int i = 0; i < 2 && step && isa<stablehlo::MaximumOp, stablehlo::MinimumOp>(step); ++i) {
+      limits[isa<stablehlo::MinimumOp>(step)] = numberBeside(step, at);
+      advance();
+    }
+    if (!limits[0] || !limits[1] || step != product || !std::isfinite(found.scale) || !std::isfinite(found.shift) || found.shift == 0 ||
+        !(*limits[0] < *limits[1]))
+      continue;
+    found.low = *limits[0], found.high = *limits[1];
+    step = product;
+    advance();
+    if (step && isa<stablehlo::MultiplyOp, stablehlo::DivideOp>(step))
+      if (std::optional<float> number = numberBeside(step, at)) {
+        float factor = isa<stablehlo::DivideOp>(step) ? 1 / *number : *number;
+        if (std::isnormal(*number) && std::isnormal(factor)) {
+          found.factor = factor;
+          at = step->getResult(0);
+        }
+      }
+    made = at;
+    gate = found;
+    return true;
+  }
+  return false;
+}
+
 std::optional<FinishSteps> FinishSteps::find(Block &body, ArrayRef<codegen::View> views, ArrayRef<int> inputs, int64_t width) {
   Value element = body.getArgument(0);
   if (!cast<RankedTensorType>(element.getType()).getElementType().isF32())
@@ -95,6 +154,7 @@ std::optional<FinishSteps> FinishSteps::find(Block &body, ArrayRef<codegen::View
   steps.width = width;
   while (element.hasOneUse() && steps.take(**element.user_begin(), element, views, inputs))
     element = steps.made = (*element.user_begin())->getResult(0);
+  (void)steps.takeGate(element);
   if (!steps.made)
     return std::nullopt;
   return steps;
@@ -158,7 +218,7 @@ void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std
     if (addends)
       finish.addends = numbers(*addends, reads, frame);
   }
-  if (!factors[0] && !addends && rows < 0 && !low && !high)
+  if (!factors[0] && !addends && rows < 0 && !low && !high && !gate)
     return;
   if (rows >= 0) {
     const std::byte *from = reads[size_t(rows)];
@@ -173,6 +233,11 @@ void FinishSteps::fill(kernels::Epilogue &epilogue, kernels::Finish &finish, std
   finish.hasHigh = high.has_value();
   finish.low = low.value_or(0);
   finish.high = high.value_or(0);
+  finish.isGated = gate.has_value();
+  if (gate) {
+    finish.gateScale = gate->scale, finish.gateShift = gate->shift, finish.gateFactor = gate->factor;
+    finish.low = gate->low, finish.high = gate->high;
+  }
   epilogue.finish = &finish;
 }
 

@@ -1,6 +1,7 @@
 // The beginning of an epilogue that kernels of products and convolutions do before elements leave the registers: a sum with a number for each
-// column, and what a Finish has room for (factors and a sum of a normalisation, a residual, limits). Numbers for each column are joined to
-// one multiply-add where that differs by rounding alone; each other step rounds as the program has it.
+// column, and what a Finish has room for (factors and a sum of a normalisation, a residual, limits or a gate). Numbers for each column are joined to
+// one multiply-add where that differs by rounding alone, as a gate's are, which is multiplied by the reciprocal of what it is divided by;
+// each other step rounds as the program has it.
 // Used by those kernels; what follows is theirs to do.
 
 #pragma once
@@ -41,6 +42,7 @@ private:
 
   bool take(mlir::Operation &step, mlir::Value element, llvm::ArrayRef<codegen::View> views, llvm::ArrayRef<int> inputs);
   bool takeLimit(mlir::Operation &step, mlir::Value other);
+  bool takeGate(mlir::Value element);
   bool join(kernels::Finish &finish, std::span<const std::byte *const> reads, kernels::ScratchFrame &frame) const;
   const float *numbers(const Columns &columns, std::span<const std::byte *const> reads, kernels::ScratchFrame &frame) const;
 
@@ -51,6 +53,10 @@ private:
   int64_t rowStride = 0;
   bool areRowsNarrow = false; // They are bf16.
   std::optional<float> low, high;
+  struct Gate {
+    float scale = 1, shift = 0, low = 0, high = 0, factor = 1;
+  };
+  std::optional<Gate> gate; // Instead of limits.
 };
 
 } // namespace cupel::compiler
