@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -153,3 +155,48 @@ def test_a_test_asks_once_whether_frameworks_are_what_they_were(tmp_path: Path, 
     # What was kept is not recalled unasked.
     monkeypatch.setattr(golden_cache, "is_trusted", lambda: False)
     assert "golden_from" not in ran(ZOO / "siamese/pytorch/loader.py", tmp_path / "second", run_mode="training", test="second")["model"]
+
+
+TABLES = """
+import functools
+import torch
+
+@functools.lru_cache(maxsize=None)
+def angles(size):
+    return torch.arange(size).float().sin()
+
+class Grid:
+    known = {}
+
+    def of(self, size):
+        if size not in self.known:
+            self.known[size] = torch.linspace(0, 1, size)
+        return self.known[size]
+"""
+
+
+def test_what_a_library_remembers_has_values(tmp_path: Path, zoo: Path, cache: Path) -> None:
+    """A test that was run before is captured first, and what its model has a library remember then has none: neither it nor the next test that asks the library meets that."""
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library/tables.py").write_text(TABLES)
+    for name in ("a", "b", "c"):
+        loader = zoo / f"{name}/pytorch/loader.py"
+        loader.parent.mkdir(parents=True)
+        loader.write_text("import tables\n" + LOADER.replace("FORMULA", f"* {ord(name)} + tables.angles(4).to(x.dtype) * tables.Grid().of(4).to(x.dtype)"))
+    surroundings = os.environ | {"PYTHONPATH": str(tmp_path / "library")}
+
+    def run(names: str) -> dict[str, dict]:
+        command = [command_path(), "run", "--zoo", zoo, "-k", f"single_device and inference and ({names})", "--suite", "models", "--device", "cupel", "-j", "1", "--python", sys.executable,
+                   "--results", tmp_path / "results", "--json", tmp_path / "run.json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, env=surroundings)
+        tests = {test["model_path"].split("/")[0]: test for test in json.loads((tmp_path / "run.json").read_text())["tests"]}
+        assert tests and all(test["outcome"] == "passed" for test in tests.values()), done.stdout + done.stderr
+        return tests
+
+    run("a/ or b/")
+    again = run("a/ or b/ or c/")  # The first of them is captured first, in a process where nobody asked the library.
+    assert "golden from" not in again["a"]["notes"] and "replaced" not in again["a"]["notes"], again["a"]["notes"]
+    assert "golden from" in again["b"]["notes"], "what the library holds is what it held when the result was computed"
+    # What was found out is remembered: nobody begins anew for it twice.
+    once_more = run("a/")
+    assert "golden from" not in once_more["a"]["notes"] and "capture" in once_more["a"]["notes"]["seconds of steps"], once_more["a"]["notes"]

@@ -119,6 +119,31 @@ def test_a_flat_model_starts_each_call_from_the_same_cache() -> None:
     assert cache.layers[0].keys.tolist() == [0, 0]
 
 
+class Boxes(list):
+    """Of a picture."""
+
+    def __init__(self, boxes: list[torch.Tensor], size: tuple[int, int]):
+        super().__init__(boxes)
+        self.size = size
+
+
+class Range(tuple):
+    def __new__(cls, low: torch.Tensor, high: torch.Tensor) -> Range:
+        return super().__new__(cls, (low, high))
+
+
+def test_a_copy_of_a_list_or_a_tuple_is_of_its_type() -> None:
+    boxes = Boxes([torch.ones(1)], (4, 5))
+    span = Range(torch.ones(1), torch.zeros(1))
+    span.unit = "m"
+    largest = torch.ones(2).max(0)
+    given = {"boxes": boxes, "span": span, "pair": Pair(torch.ones(1), 2), "largest": largest, "size": torch.Size([2])}
+    copy = replaced(given, lambda tensor: tensor + 1)
+    assert type(copy["boxes"]) is Boxes and copy["boxes"].size == (4, 5) and [one.item() for one in copy["boxes"]] == [2] and boxes[0].item() == 1
+    assert type(copy["span"]) is Range and copy["span"].unit == "m" and copy["span"][1].item() == 1
+    assert copy["pair"] == Pair(torch.tensor([2.0]), 2) and copy["largest"].indices.item() == largest.indices.item() + 1 and copy["size"] == torch.Size([2])
+
+
 class Filled(torch.nn.Module):
     """Puts what it computes into the caches that it is given, and goes by what is in them."""
 

@@ -302,6 +302,18 @@ def the_reference_is_no_judge_of_itself(where: Path) -> None:
     assert code == 1 and records["small.mlir"]["outcome"] == "unjudged", printed
 
 
+@check
+def what_the_reference_computed_is_told_of(where: Path) -> None:
+    """Our compiler asks the reference for what depends on no argument."""
+    where.mkdir(parents=True, exist_ok=True)
+    (where / "eye.mlir").write_text("func.func @main(%x: tensor<4x4xf32>) -> (tensor<4x4xi1>, tensor<4x4xf32>) {\n  %i = stablehlo.iota dim = 0 : tensor<4x4xi64>\n  %j = stablehlo.iota dim = 1 : tensor<4x4xi64>\n"
+                                    "  %e = stablehlo.compare EQ, %i, %j : (tensor<4x4xi64>, tensor<4x4xi64>) -> tensor<4x4xi1>\n  %t = stablehlo.tanh %x : tensor<4x4xf32>\n"
+                                    "  return %e, %t : tensor<4x4xi1>, tensor<4x4xf32>\n}\n")
+    code, printed, records = run(where, where / "eye.mlir", "--depth", "execute-op-by-op")
+    assert records["eye.mlir"]["outcome"] == "unjudged", printed
+    assert records["eye.mlir"]["message"] == "every operation executes; 1 of 2 are not judged: the reference's kernel computed both sides", records["eye.mlir"]["message"]
+
+
 def main() -> int:
     passed = failed = 0
     for function in CHECKS:

@@ -86,6 +86,20 @@ std::string describeOp(const OpRecord &op) {
   return fmt::format("{} ({}): {}", name, fmt::join(types, ", "), lineOf(why));
 }
 
+/// "not judged: the reference's kernel computed both sides": each reason of an operation that ran.
+std::string whyNotJudged(const OpTable &table) {
+  std::vector<std::string> reasons;
+  for (const OpRecord &op : table.ops) {
+    std::string reason = op.remark.empty() ? "nobody knows what it should give" : op.remark;
+    constexpr std::string_view kPrefix = "not judged: ";
+    if (reason.starts_with(kPrefix))
+      reason.erase(0, kPrefix.size());
+    if (!op.passed && std::ranges::find(reasons, reason) == reasons.end())
+      reasons.push_back(std::move(reason));
+  }
+  return fmt::format("not judged: {}", fmt::join(reasons, "; "));
+}
+
 /// What is said of a table in the record of its test.
 void describe(const OpByOp &ops, TestRecord &record) {
   const OpTable &table = ops.table();
@@ -357,9 +371,9 @@ void Trials::runOpByOp(const Request &request, Progress &progress, Prepared &pre
     return leaveUnjudged(record, "every operation executes, and the reference's kernels computed "
                                  "both sides");
   if (judged < table.ops.size())
-    return leaveUnjudged(record, fmt::format("every operation executes; of {} nobody knows what it "
-                                             "should give",
-                                             table.ops.size() - judged));
+    return leaveUnjudged(record, fmt::format("every operation executes; {} of {} are {}",
+                                             table.ops.size() - judged, table.ops.size(),
+                                             whyNotJudged(table)));
   record.outcome = Outcome::Passed;
   record.notes["judged by"] = "the strict rule, operation by operation";
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any
@@ -54,6 +55,15 @@ class _Unwritten(torch.fx.GraphModule):
         return None
 
 
+_made: list[weakref.ref[torch.Tensor]] = []
+
+
+def tensors_left() -> int:
+    """How many tensors of recordings still live. Behind the last use of their graphs it is some table that keeps them: code filled it once, and will read it ever after."""
+    _made[:] = [one for one in _made if one() is not None]
+    return len(_made)
+
+
 class Recording(TorchDispatchMode):
     """The calls made while it is entered, above a FakeTensorMode that says what they give."""
 
@@ -89,6 +99,8 @@ class Recording(TorchDispatchMode):
     def _bind(self, tensor: torch.Tensor, node: torch.fx.Node) -> None:
         self._nodes[id(tensor)] = node
         self._kept.append(tensor)
+        if isinstance(tensor, torch._subclasses.FakeTensor):
+            _made.append(weakref.ref(tensor))
 
     def node_of(self, tensor: torch.Tensor) -> torch.fx.Node:
         node = self._nodes.get(id(tensor))

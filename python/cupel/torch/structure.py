@@ -188,12 +188,27 @@ def _replace(value: Any, change: Callable[[torch.Tensor], torch.Tensor], known: 
     return result
 
 
+def _tuple(value: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
+    """One of the same type, whatever its constructor takes."""
+    try:
+        result = tuple.__new__(type(value), items)
+    except TypeError:  # A type written in C, which has a way of its own.
+        return type(value)(items)
+    if hasattr(value, "__dict__"):
+        vars(result).update(vars(value))
+    return result
+
+
 def _container(value: Any, made: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple):
-        items = [made(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items) if type(value) is tuple else type(value)(items)
+        return _tuple(value, [made(item) for item in value])
     if isinstance(value, list):
-        return [made(item) for item in value]
+        items = [made(item) for item in value]
+        if type(value) is list:
+            return items
+        result = copy.copy(value)  # With what it has besides: the size of the picture whose boxes these are.
+        result[:] = items
+        return result
     if isinstance(value, collections.deque):
         return collections.deque(map(made, value), value.maxlen)
     if type(value) is dict:

@@ -148,8 +148,10 @@ class AsItWas:
         return [f"thread {one.name}" for one in others if zoo.runs(one)]
 
     def left(self) -> tuple[list[str], int, list[str]]:
-        """What makes the worker begin anew: what was replaced, and how many files are open where they are too many; and what makes it end: what nobody can put back."""
-        return self.replaced(), surroundings.left_open(), surroundings.not_put_back()
+        """What makes the worker begin anew: what was replaced, or holds tensors without values, and how many files are open where they are too many; and what makes it end: what nobody can put back."""
+        recorded = sys.modules.get("cupel.torch.recorded")
+        without_values = recorded.tensors_left() if recorded else 0
+        return [*self.replaced(), *([f"tables with {without_values} tensors of a capture, which have no values"] if without_values else [])], surroundings.left_open(), surroundings.not_put_back()
 
     def is_as_it_was(self) -> bool:
         """Whether a result that the framework computes now is what it would be for any other loader."""

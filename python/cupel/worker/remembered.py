@@ -1,7 +1,8 @@
 """Golden results of PyTorch's models that an earlier test computed, by the graph that torch.export makes of the model and the values it takes.
 
 A test that was run before is captured first: only what its graph and every weight and input hash to decides whether the result is known. Models without such a graph
-(torch.compile's graphs are found by running them) compute theirs every time.
+(torch.compile's graphs are found by running them) compute theirs every time, and so do those that are captured first no more: a function that remembers tensors (`lru_cache`, a table of
+a library) remembers then what has no values, and whoever asks for it next gets that.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ _CODE = tuple(str(Path(module.__file__ or "")) for module in (captured, captured
 # Where a test's files go and how it is judged and compiled decides nothing of its golden result.
 _INDIFFERENT = ("folder", "test", "tolerance", "compile_options", "op_by_op", "check_export", "seconds")
 
+# In the place of what a hint says.
+_RUN_FIRST = {"run": "first"}
+
 
 def _meaning(program: bytes) -> bytes:
     """What a program says, without what it remembers of where it comes from: names of generated code count up from test to test."""
@@ -52,7 +56,11 @@ class Remembered:
     @property
     def is_likely(self) -> bool:
         """Whether this test was computed before; its model may have changed meanwhile."""
-        return self._hint is not None
+        return self._hint is not None and self._hint.facts != _RUN_FIRST
+
+    def run_first(self) -> None:
+        """From now on this test's model is run before it is captured."""
+        self._cache.keep(self._hint_key, _RUN_FIRST, [])
 
     def _key(self, graph: Graph) -> str:
         return key_of(self._around, [_meaning(graph.program.text)], (of_tensor(tensor) for tensor in graph.inputs))
@@ -74,7 +82,7 @@ class Remembered:
         return None
 
     def keep(self, golden: Golden, capture: Capture) -> None:
-        if not self._cache.is_on or capture.method != "export":
+        if not self._cache.is_on or capture.method != "export" or (self._hint is not None and not self.is_likely):
             return
         with contextlib.suppress(TypeError, ValueError):  # Of tensors that are more than their elements nothing is kept.
             facts = {"result_names": golden.result_names, "facts": golden.facts}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import sys
+import tempfile
 import traceback
 import types
 from time import monotonic  # Its own name: a loader may replace it elsewhere.
@@ -27,6 +29,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--replies", type=int, required=True, help="descriptor to write replies to")
     parser.add_argument("--compile-backend", default="", help="what the tests are meant for; `cupel` leaves torch's own compiler out")
     return parser.parse_args(arguments)
+
+
+def _unfinished() -> Any:
+    """The request that this process has begun anew for, if any."""
+    if (descriptor := os.environ.pop(_UNFINISHED, None)) is None:
+        return None
+    with os.fdopen(int(descriptor), "r") as file:
+        file.seek(0)
+        return json.load(file)
 
 
 class _Unused(types.ModuleType):
@@ -72,16 +83,25 @@ def _complete_torch() -> None:
 
 # The runner has been greeted: what begins again in the middle of a run goes on with the next request.
 _GREETED = "CUPEL_WORKER_GREETED"
+# The descriptor of a file with the request that a process begins anew for.
+_UNFINISHED = "CUPEL_WORKER_UNFINISHED"
 
 
-def _begin_anew(options: argparse.Namespace, arguments: list[str], environment: dict[str, str]) -> None:
-    """The same process with a torch that nobody has touched; requests wait in the pipe meanwhile."""
+def _begin_anew(options: argparse.Namespace, arguments: list[str], environment: dict[str, str], unfinished: Any = None) -> None:
+    """The same process with a torch that nobody has touched; requests wait in the pipe meanwhile. One that is unfinished is served first."""
     from cupel.worker import surroundings
 
+    kept = [options.requests, options.replies]
     os.environ.clear()
     os.environ.update(environment | {_GREETED: "1"})
+    if unfinished:
+        with tempfile.TemporaryFile() as file:
+            kept.append(os.dup(file.fileno()))
+        with os.fdopen(os.dup(kept[-1]), "w") as file:
+            json.dump(unfinished, file)
+        os.environ[_UNFINISHED] = str(kept[-1])
     surroundings.keep_from_successor()
-    for descriptor in (options.requests, options.replies):
+    for descriptor in kept:
         os.set_inheritable(descriptor, True)
     _begin_again(arguments)
 
@@ -141,11 +161,13 @@ def main(arguments: list[str]) -> int:
         return 0
     connection = _connect(options)
     cases = OpCases(SharedTensors())
+    unfinished = _unfinished()
     environment = dict(os.environ)
     if os.environ.pop(_GREETED, None) is None:
         connection.send("hello", hello)
     as_it_was: Any = None  # Of frameworks and Python, before the first loader.
-    while (request := connection.receive()) is not None:
+    while (request := unfinished or connection.receive()) is not None:
+        unfinished = None
         (kind, number, *_), body = request
 
         entered: list[tuple[str, float]] = []
@@ -177,6 +199,8 @@ def main(arguments: list[str]) -> int:
                 result = {"outcome": "not run", "message": f"the Python worker knows no request '{kind}' of this form"}
         except MemoryError:
             result = {"outcome": "out of memory", "error_class": "out_of_memory", "message": "no memory was left in the Python worker"}
+        except protocol.RunFirst:
+            _begin_anew(options, arguments, environment, request)
         except Exception as error:  # A mistake of ours must not take the next cases with it.
             traceback.print_exc()
             result = {"outcome": "failed", "error_class": "internal", "message": f"the Python worker: {type(error).__name__}: {' '.join(str(error).split())}"}
