@@ -8,6 +8,13 @@
 namespace cupel::kernels {
 namespace {
 
+#if __has_feature(address_sanitizer)
+/// What is taken is a block of its own, so that who goes beyond it is found: within a block that is shared a sanitizer sees nothing.
+constexpr bool kTakesBlocks = true;
+#else
+constexpr bool kTakesBlocks = false;
+#endif
+
 constexpr size_t kAlignment = 64;
 constexpr size_t kSmallestBlock = size_t{1} << 20;
 /// A thread that once needed more gives it back.
@@ -37,7 +44,24 @@ struct Stack {
     return sum;
   }
 
+  void *takeBlock(size_t bytes) {
+    void *data = nullptr;
+    if (::posix_memalign(&data, kAlignment, std::max<size_t>(bytes, 1)) != 0)
+      throw std::bad_alloc();
+    blocks.push_back({static_cast<std::byte *>(data), bytes});
+    block = blocks.size();
+    return data;
+  }
+
+  /// Those that were taken by themselves.
+  void giveBlocks() {
+    for (; blocks.size() > block; blocks.pop_back())
+      std::free(blocks.back().data);
+  }
+
   void *take(size_t bytes) {
+    if (kTakesBlocks)
+      return takeBlock(bytes);
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     while (block < blocks.size() && blocks[block].size - used < bytes) {
       ++block;
@@ -68,6 +92,8 @@ ScratchFrame::ScratchFrame() : block(stack.block), used(stack.used) {}
 ScratchFrame::~ScratchFrame() {
   stack.block = block;
   stack.used = used;
+  if (kTakesBlocks)
+    stack.giveBlocks();
   if (block == 0 && used == 0 && stack.blocks.size() > 1 && stack.size() > kMostKept)
     stack.clear();
 }

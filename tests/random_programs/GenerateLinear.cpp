@@ -54,9 +54,11 @@ void Generator::products() {
     if (int64_t(i) != contracting && !(isBatched && i == 0))
       to.push_back(a.shape[i]);
   to.push_back(columns);
-  Val made = add("stablehlo.dot_general " + a.name + ", " + b.name + ", " +
-                     (isBatched ? "batching_dims = [0] x [0], " : "") + "contracting_dims = [" +
-                     std::to_string(contracting) + "] x [" + std::to_string(depth) + "] : (" +
+  // As older exporters write it. What is not drawn leaves other programs as they were.
+  const bool isDot = !isBatched && depth == 0 && a.shape.size() <= 2 && contracting + 1 == int64_t(a.shape.size()) && next % 2 == 0;
+  Val made = add((isDot ? "stablehlo.dot " : "stablehlo.dot_general ") + a.name + ", " + b.name +
+                     (isBatched ? ", batching_dims = [0] x [0]" : "") +
+                     (isDot ? "" : ", contracting_dims = [" + std::to_string(contracting) + "] x [" + std::to_string(depth) + "]") + " : (" +
                      typeOf(a) + ", " + typeOf(b) + ") -> " + typeText("f32", to),
                  "f32", to, false);
   if (random.chance(60)) {

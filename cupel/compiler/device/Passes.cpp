@@ -67,6 +67,8 @@ static void buildPlainTensorPipeline(OpPassManager &manager, const Pipeline &pip
   manager.addPass(tir::createFormConvolutions());
   if (pipeline.wrongRewrite != 0)
     manager.addPass(tir::createPlantWrongRewrite({pipeline.wrongRewrite}));
+  manager.addPass(tir::createGeneralizeDots());
+  manager.addPass(tir::createWidenProducts());
   manager.addPass(tir::createFormMaps({/*fuse=*/false}));
   manager.addPass(tir::createFormProducts());
   manager.addPass(tir::createFormReductions({/*fuse=*/false}));
@@ -77,6 +79,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
     return buildPlainTensorPipeline(manager, pipeline);
   manager.addPass(tir::createOutlineControlFlow());
   manager.addPass(tir::createPlaceOnReference());
+  manager.addPass(tir::createGeneralizeDots());
   manager.addPass(tir::createComplexAsPairs());
   manager.addPass(tir::createQuantizedAsIntegers());
   manager.addPass(tir::createVolumesAsImages());
@@ -89,6 +92,7 @@ void buildTensorPipeline(OpPassManager &manager, const Pipeline &pipeline) {
   manager.addPass(tir::createJoinPlaces());
   manager.addPass(tir::createGathersAsMoves());
   manager.addPass(tir::createUnrollShortReductions());
+  manager.addPass(tir::createWidenProducts());
   manager.addPass(tir::createFoldConstants({/*evaluate=*/true, /*joinsVectors=*/true}));
   manager.addPass(tir::createNameFusions({pipeline.without}));
   manager.addPass(tir::createJoinSummedGroups());

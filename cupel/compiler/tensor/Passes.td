@@ -44,6 +44,13 @@ def QuantizedAsIntegers : TensorPass<"quantized-as-integers"> {
   }];
 }
 
+def GeneralizeDots : TensorPass<"generalize-dots"> {
+  let summary = "Make dot_general of dot";
+  let description = [{
+    Older exporters write the product of two matrices or vectors so. Of sizes that are known, and not of quantized types.
+  }];
+}
+
 def IntegerSums : TensorPass<"integer-sums"> {
   let summary = "Make sums of integers of products and convolutions of dequantized ones";
   let description = [{
@@ -106,6 +113,12 @@ def UntransposePlaces : TensorPass<"untranspose-places"> {
   let description = [{
     Instead of the transpose, where what was gathered, or is to be scattered, is less or keeps its order. A transpose of what was
     gathered that moves windows between the dimensions of the batch says where windows are.
+  }];
+}
+def WidenProducts : TensorPass<"widen-products"> {
+  let summary = "Compute products of f16, and of floats of several types, in f32";
+  let description = [{
+    Sides are converted, and the result is rounded once. Products of f32 and of bf16 have kernels, and stay; so do those that name an algorithm.
   }];
 }
 def UnrollShortReductions : TensorPass<"unroll-short-reductions"> {

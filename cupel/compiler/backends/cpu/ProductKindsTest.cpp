@@ -3,12 +3,17 @@
 
 #include "cupel/compiler/Compile.h"
 
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string_view>
 
 namespace cupel::compiler {
 namespace {
@@ -219,6 +224,67 @@ TEST(ProductKindsTest, GradientsOfKernels) {
     auto *have = reinterpret_cast<const float *>(got[0].data());
     for (int64_t i = 0; i < got[0].byteSize() / 4; ++i)
       ASSERT_NEAR(have[i], want[i], 2e-3) << i; // Sums of some 250 products of at most 4.
+  }
+}
+
+/// 200 times 1 + 2^-10 is 200.2; who rounds every sum to f16 gets 200.
+TEST(ProductKindsTest, HalvesAreAddedUpInF32) {
+  constexpr uint16_t kOneAndABit = 0x3c01, kOne = 0x3c00, kOneOfBf16 = 0x3f80, kRounded = 0x5a42; // Of f16: 1 + 2^-10, 1, 200.25.
+  const tensor::Shape left = {3, 200}, right = {200, 5};
+  auto filled = [](DType type, tensor::Shape shape, uint16_t bits) {
+    Tensor made = *Tensor::uninitialized(type, shape);
+    std::fill_n(reinterpret_cast<uint16_t *>(made.mutableData()), made.size(), bits);
+    return made;
+  };
+  for (const char *types : {"f16 f16 f16", "f16 f16 f32", "f16 bf16 f32", "f16 bf16 f16"}) {
+    const bool isBf16 = std::string_view(types).find("bf16") != std::string_view::npos, isWide = std::string_view(types).ends_with("f32");
+    const std::string sides = std::string("(tensor<3x200xf16>, tensor<200x5x") + (isBf16 ? "bf16" : "f16") + ">)", result = isWide ? "tensor<3x5xf32>" : "tensor<3x5xf16>";
+    const std::string text = "func.func @main(%a: tensor<3x200xf16>, %b: tensor<200x5x" + std::string(isBf16 ? "bf16" : "f16") + ">) -> " + result +
+                             " {\n  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : " + sides + " -> " + result + "\n  return %0 : " + result + "\n}";
+    for (int64_t level : {0, 2}) {
+      CompileOptions options;
+      options.backend = "cpu";
+      options.level = level;
+      auto compiled = compile(text, options);
+      ASSERT_TRUE(compiled) << types << ": " << compiled.message();
+      EXPECT_FALSE((*compiled)->info().notes.contains("fallbacks")) << types;
+      auto results = (*compiled)->execute({{filled(DType::F16, left, kOneAndABit), isBf16 ? filled(DType::BF16, right, kOneOfBf16) : filled(DType::F16, right, kOne)}});
+      ASSERT_TRUE(results) << types << ": " << results.message();
+      const Tensor &made = (*results)[0][0];
+      for (int64_t i = 0; i < made.size(); ++i)
+        if (isWide)
+          ASSERT_EQ(made.dataAs<float>()[i], 200.1953125f) << types;
+        else
+          ASSERT_EQ(reinterpret_cast<const uint16_t *>(made.data())[i], kRounded) << types;
+    }
+  }
+}
+
+/// What older exporters write for a product of matrices or vectors.
+TEST(ProductKindsTest, DotsAreProducts) {
+  for (const char *types : {"4x6 6x5 4x5", "4x6 6 4", "6 6 ", "6 6x5 5"}) {
+    llvm::SmallVector<llvm::StringRef, 3> sizes;
+    llvm::StringRef(types).split(sizes, ' ');
+    auto typeOf = [&](size_t i) { return "tensor<" + sizes[i].str() + (sizes[i].empty() ? "" : "x") + "f32>"; };
+    const std::string text = "func.func @main(%a: " + typeOf(0) + ", %b: " + typeOf(1) + ") -> " + typeOf(2) + " {\n  %0 = stablehlo.dot %a, %b : (" + typeOf(0) +
+                             ", " + typeOf(1) + ") -> " + typeOf(2) + "\n  return %0 : " + typeOf(2) + "\n}";
+    auto whole = [](llvm::StringRef sizes, unsigned seed) {
+      llvm::SmallVector<llvm::StringRef, 2> each;
+      sizes.split(each, 'x');
+      tensor::Shape shape;
+      for (llvm::StringRef one : each)
+        shape.push_back(std::stoll(one.str()));
+      return floats(shape, seed, 512); // Whole numbers, so that nothing is rounded.
+    };
+    checkExact(text, {whole(sizes[0], 1), whole(sizes[1], 2)});
+    for (int64_t level : {0, 2}) {
+      CompileOptions options;
+      options.backend = "cpu";
+      options.level = level;
+      auto compiled = compile(text, options);
+      ASSERT_TRUE(compiled) << compiled.message();
+      EXPECT_FALSE((*compiled)->info().notes.contains("fallbacks")) << text;
+    }
   }
 }
 
