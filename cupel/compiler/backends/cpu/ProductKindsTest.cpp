@@ -238,9 +238,9 @@ TEST(ProductKindsTest, HalvesAreAddedUpInF32) {
   };
   for (const char *types : {"f16 f16 f16", "f16 f16 f32", "f16 bf16 f32", "f16 bf16 f16"}) {
     const bool isBf16 = std::string_view(types).find("bf16") != std::string_view::npos, isWide = std::string_view(types).ends_with("f32");
-    const std::string sides = std::string("(tensor<3x200xf16>, tensor<200x5x") + (isBf16 ? "bf16" : "f16") + ">)", result = isWide ? "tensor<3x5xf32>" : "tensor<3x5xf16>";
-    const std::string text = "func.func @main(%a: tensor<3x200xf16>, %b: tensor<200x5x" + std::string(isBf16 ? "bf16" : "f16") + ">) -> " + result +
-                             " {\n  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : " + sides + " -> " + result + "\n  return %0 : " + result + "\n}";
+    const std::string a = "tensor<3x200xf16>", b = isBf16 ? "tensor<200x5xbf16>" : "tensor<200x5xf16>", c = isWide ? "tensor<3x5xf32>" : "tensor<3x5xf16>";
+    const std::string text = "func.func @main(%a: " + a + ", %b: " + b + ") -> " + c + " {\n" +
+                             "  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (" + a + ", " + b + ") -> " + c + "\n  return %0 : " + c + "\n}";
     for (int64_t level : {0, 2}) {
       CompileOptions options;
       options.backend = "cpu";
@@ -248,7 +248,8 @@ TEST(ProductKindsTest, HalvesAreAddedUpInF32) {
       auto compiled = compile(text, options);
       ASSERT_TRUE(compiled) << types << ": " << compiled.message();
       EXPECT_FALSE((*compiled)->info().notes.contains("fallbacks")) << types;
-      auto results = (*compiled)->execute({{filled(DType::F16, left, kOneAndABit), isBf16 ? filled(DType::BF16, right, kOneOfBf16) : filled(DType::F16, right, kOne)}});
+      Tensor ones = isBf16 ? filled(DType::BF16, right, kOneOfBf16) : filled(DType::F16, right, kOne);
+      auto results = (*compiled)->execute({{filled(DType::F16, left, kOneAndABit), ones}});
       ASSERT_TRUE(results) << types << ": " << results.message();
       const Tensor &made = (*results)[0][0];
       for (int64_t i = 0; i < made.size(); ++i)
@@ -266,8 +267,9 @@ TEST(ProductKindsTest, DotsAreProducts) {
     llvm::SmallVector<llvm::StringRef, 3> sizes;
     llvm::StringRef(types).split(sizes, ' ');
     auto typeOf = [&](size_t i) { return "tensor<" + sizes[i].str() + (sizes[i].empty() ? "" : "x") + "f32>"; };
-    const std::string text = "func.func @main(%a: " + typeOf(0) + ", %b: " + typeOf(1) + ") -> " + typeOf(2) + " {\n  %0 = stablehlo.dot %a, %b : (" + typeOf(0) +
-                             ", " + typeOf(1) + ") -> " + typeOf(2) + "\n  return %0 : " + typeOf(2) + "\n}";
+    const std::string a = typeOf(0), b = typeOf(1), c = typeOf(2);
+    const std::string text = "func.func @main(%a: " + a + ", %b: " + b + ") -> " + c + " {\n  %0 = stablehlo.dot %a, %b : (" + a + ", " + b + ") -> " + c +
+                             "\n  return %0 : " + c + "\n}";
     auto whole = [](llvm::StringRef sizes, unsigned seed) {
       llvm::SmallVector<llvm::StringRef, 2> each;
       sizes.split(each, 'x');
