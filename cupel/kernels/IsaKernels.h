@@ -119,6 +119,7 @@ constexpr KernelTable makeTable(const char *name) {
   table.leastOfColumns[1] = leastOfColumns<true>;
   table.leastOfLines[0] = leastOfLines<false>;
   table.leastOfLines[1] = leastOfLines<true>;
+  addFirstOfLines<0>(table);
   table.multiplyAddIntegers = multiplyAddIntegers;
   table.sumBytes[0] = sumBytes<false>;
   table.sumBytes[1] = sumBytes<true>;

@@ -295,6 +295,9 @@ constexpr int kMostDepthwiseStride = 2;
 /// all, as memory has them.
 constexpr int kMostShortPixels = 16;
 
+/// How many of a line are found in step: 1, 2, 4 and 8.
+constexpr int kFirstSizes = 4;
+
 struct KernelTable {
   const char *name;
   int width; // Floats of a vector.
@@ -379,6 +382,9 @@ struct KernelTable {
   /// [1]: the last of them.
   void (*leastOfLines[2])(const uint32_t *bits, int64_t lines, int64_t count,
                           const FloatOrder &order, LeastKey *found);
+  /// Of `width` lines of `count` keys each, which follow one another: places[k * width + line] is that of the k-th least; of equal ones
+  /// the first is before the others. Of [i], k goes to 2^i, or to `count` where that is less.
+  void (*firstOfLines[kFirstSizes])(const uint32_t *keys, int64_t count, uint32_t *places);
   /// sums[0, n) += a[0, n) * b[0, n), in 32-bit integers that wrap around.
   void (*multiplyAddIntegers)(const int32_t *a, const int32_t *b, int64_t n, int32_t *sums);
   /// The sum of bytes; [1]: that have a sign, each greater by 128.

@@ -24,4 +24,13 @@ void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const Floa
   currentKernels().leastOfLines[isLast](bits, lines, count, order, found);
 }
 
+int64_t linesAtOnce() { return currentKernels().width; }
+
+void firstOfLines(const uint32_t *keys, int64_t count, int64_t first, uint32_t *places) {
+  int size = 0;
+  while ((int64_t{1} << size) < first)
+    ++size;
+  currentKernels().firstOfLines[size](keys, count, places);
+}
+
 } // namespace cupel::kernels

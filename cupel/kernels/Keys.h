@@ -20,4 +20,13 @@ bool leastOfColumns(const KeyColumns &of, const FloatOrder &order, bool isLast);
 void leastOfLines(const uint32_t *bits, int64_t lines, int64_t count, const FloatOrder &order,
                   bool isLast, LeastKey *found);
 
+/// Lines that `firstOfLines` goes through at once.
+int64_t linesAtOnce();
+constexpr int64_t kMostLinesAtOnce = 16;
+constexpr int64_t kMostFirst = 1 << (kFirstSizes - 1);
+
+/// Of so many lines of `count` keys each, which follow one another: places[k * linesAtOnce() + line] is where the k-th least is, k < `first` <=
+/// kMostFirst, `count`. Of equal ones the first is before the others. There is room for kMostFirst.
+void firstOfLines(const uint32_t *keys, int64_t count, int64_t first, uint32_t *places);
+
 } // namespace cupel::kernels

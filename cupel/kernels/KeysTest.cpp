@@ -3,8 +3,10 @@
 #include "cupel/kernels/IsaTesting.h"
 
 #include <bit>
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace cupel::kernels {
@@ -115,6 +117,30 @@ TEST_P(KeysTest, TheFirstOrTheLastOfTheLeastIsFoundInEveryColumn) {
         EXPECT_EQ(least.back() + places.back() + greatest.back(), 3 * 77u) << "behind the columns";
       });
     }
+}
+
+TEST_P(KeysTest, TheFirstOfLinesAreFoundInOrder) {
+  const int64_t lines = linesAtOnce();
+  for (int64_t count : {1, 2, 3, 5, 8, 16, 61})
+    for (uint32_t kinds : {2u, 7u, 1000u}) // Many equal ones, or few.
+      for (int64_t first = 1; first <= std::min(count, kMostFirst); ++first) {
+        std::vector<uint32_t> keys(size_t(lines * count)), places(size_t(kMostFirst * kMostLinesAtOnce), 77);
+        uint32_t state = 1;
+        for (uint32_t &key : keys) {
+          state = state * 1664525 + 1013904223;
+          const uint32_t kind = (state >> 16) % kinds;
+          key = kind == 0 ? ~0u : kind == 1 ? 0x80000000u : kind;
+        }
+        firstOfLines(keys.data(), count, first, places.data());
+        for (int64_t line = 0; line < lines; ++line) {
+          std::vector<uint32_t> order(static_cast<size_t>(count));
+          std::iota(order.begin(), order.end(), 0u);
+          auto keyOf = [&](uint32_t place) { return keys[size_t(line * count + place)]; };
+          std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return std::pair(keyOf(a), a) < std::pair(keyOf(b), b); });
+          for (int64_t k = 0; k < first; ++k)
+            EXPECT_EQ(places[size_t(k * lines + line)], order[size_t(k)]) << count << ", " << first << ", line " << line << ", " << k;
+        }
+      }
 }
 
 } // namespace

@@ -255,5 +255,41 @@ template <bool isLast> void leastOfColumns(const KeyColumns &of, const FloatOrde
     leastOfSome<isLast, 1>(of, order, of.columns - kWidth);
 }
 
+/// Each line in a lane. Every key goes in before the first that is greater, and what was there and behind moves on by one.
+template <int most> void firstOfLines(const uint32_t *keys, int64_t count, uint32_t *places) {
+  using Mask = int32_t __attribute__((vector_size(kWidth * 4)));
+  Keys found[most] = {}, at[most] = {};
+  auto put = [&](int64_t i, auto taken) __attribute__((always_inline)) {
+    Keys key, place = Keys{} + static_cast<uint32_t>(i);
+    for (int lane = 0; lane < kWidth; ++lane)
+      key[lane] = keys[lane * count + i];
+    Mask isBehind = {}; // Where it, or what it pushed aside, was put before: all behind that moves.
+#pragma unroll
+    for (int k = 0; k < taken; ++k) {
+      isBehind |= __builtin_bit_cast(Mask, key < found[k]);
+      const Keys before = found[k], beforeAt = at[k];
+      found[k] = isBehind ? key : before;
+      at[k] = isBehind ? place : beforeAt;
+      key = isBehind ? before : key;
+      place = isBehind ? beforeAt : place;
+    }
+    if constexpr (taken < most)
+      found[taken] = key, at[taken] = place;
+  };
+  auto putFirst = [&]<int... i>(Lanes<i...>) __attribute__((always_inline)) { ((i < count ? put(i, Number<i>()) : void()), ...); };
+  putFirst(typename LanesUpTo<most>::Type());
+  for (int64_t i = most; i < count; ++i)
+    put(i, Number<most>());
+  for (int k = 0; k < most && k < count; ++k)
+    __builtin_memcpy(places + k * kWidth, &at[k], sizeof at[k]);
+}
+
+template <int i> constexpr void addFirstOfLines(KernelTable &table) {
+  if constexpr (i < kFirstSizes) {
+    table.firstOfLines[i] = firstOfLines<(1 << i)>;
+    addFirstOfLines<i + 1>(table);
+  }
+}
+
 } // namespace
 } // namespace cupel::kernels

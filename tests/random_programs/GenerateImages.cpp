@@ -313,11 +313,12 @@ void Generator::experts() {
       "f32", to, false);
 }
 
-/// The first of long lines in some order, with where they stood; many are equal.
+/// The first of long lines, or of many short ones, in some order, with where they stood; many are equal.
 void Generator::firstOfLines() {
-  const bool isLast = random.chance(70);
-  const int64_t length = random.pick<int64_t>({100, 300, 700}), lines = random.between(1, 3),
-                first = random.between(1, length / 6);
+  const bool isLast = random.chance(70), isShort = random.chance(50);
+  const int64_t length = isShort ? random.pick<int64_t>({3, 8, 20, 64}) : random.pick<int64_t>({100, 300, 700}),
+                lines = isShort ? random.between(1, 40) : random.between(1, 3),
+                first = random.between(1, isShort ? std::min<int64_t>(length, 8) : length / 6);
   const Shape shape = isLast ? Shape{lines, length} : Shape{length, lines};
   const std::string type = random.pick<std::string>({"f32", "f32", "bf16", "f64", "i32", "i8"});
   Val a = !isCalled && int64_t(arguments.size()) < kMostArguments ? argument(type, shape)

@@ -125,6 +125,8 @@ public:
       return {};
     // Long lines have memory of their own, which is given back.
     int64_t scratch = (2 * lines.count + entriesForBlocks(lines.count)) * int64_t(sizeof(One));
+    if (isInStep())
+      return runInStep(reads, writes);
     bool isLong = scratch > (int64_t{4} << 20);
     std::atomic<bool> isOut = false;
     const double nanoseconds = 15 * double(keys.size() * size_t(lines.count));
@@ -151,6 +153,58 @@ private:
 
   const std::byte *dataOf(unsigned input, std::span<const std::byte *const> reads) const {
     return inputs[input] == kCounted ? nullptr : reads[inputs[input]];
+  }
+
+  /// Whether the first of short lines are all that is needed, so that each line is a lane of vectors.
+  bool isInStep() const {
+    constexpr int64_t kMostCount = 64;
+    return std::is_same_v<Wide, uint32_t> && keys.size() == 1 && inputs[keys[0].input] != kCounted && lines.inner == 1 && lines.count <= kMostCount &&
+           needed() <= kernels::kMostFirst &&
+           llvm::all_of(bytes, [](int64_t of) { return of == 1 || of == 2 || of == 4 || of == 8; });
+  }
+
+  Status runInStep(std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const {
+    const int64_t atOnce = kernels::linesAtOnce(), groups = lines.outer / atOnce;
+    const double nanoseconds = double(atOnce * lines.count) * (1 + 0.2 * double(needed()));
+    const int64_t perPart = kernelPool().unitsPerPart(groups, nanoseconds);
+    kernelPool().parallelFor((groups + perPart - 1) / perPart, nanoseconds * double(perPart), [&](int64_t part) {
+      for (int64_t group = part * perPart; group < std::min(groups, (part + 1) * perPart); ++group)
+        sortInStep(group * atOnce, atOnce, reads, writes);
+    });
+    sortInStep(groups * atOnce, lines.outer - groups * atOnce, reads, writes);
+    return {};
+  }
+
+  /// So many lines, no more than are gone through at once.
+  void sortInStep(int64_t line, int64_t many, std::span<const std::byte *const> reads, std::span<std::byte *const> writes) const {
+    constexpr int64_t kMostKeys = 64 * kernels::kMostLinesAtOnce;
+    uint32_t read[kMostKeys], places[kernels::kMostFirst * kernels::kMostLinesAtOnce];
+    if (many == 0)
+      return;
+    keys[0].keys->read(dataOf(keys[0].input, reads), line * lines.count, 1, 0, many * lines.count, read);
+    std::fill(read + many * lines.count, read + kernels::linesAtOnce() * lines.count, 0u); // Of lines that are not there.
+    kernels::firstOfLines(read, lines.count, needed(), places);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const std::byte *source = inputs[k] == kCounted ? nullptr : reads[inputs[k]] + line * lines.count * bytes[k];
+      std::byte *target = writes[k] + line * lines.count * bytes[k];
+      switch (bytes[k]) {
+      case 1: moveInStep<uint8_t>(source, target, many, places); break;
+      case 2: moveInStep<uint16_t>(source, target, many, places); break;
+      case 4: moveInStep<uint32_t>(source, target, many, places); break;
+      case 8: moveInStep<uint64_t>(source, target, many, places); break;
+      }
+    }
+  }
+
+  template <typename T> void moveInStep(const std::byte *from, std::byte *to, int64_t many, const uint32_t *places) const {
+    const auto *source = reinterpret_cast<const T *>(from);
+    auto *target = reinterpret_cast<T *>(to);
+    const int64_t atOnce = kernels::linesAtOnce(), count = lines.count, first = needed();
+    for (int64_t line = 0; line < many; ++line)
+      for (int64_t k = 0; k < first; ++k) {
+        const uint32_t place = places[k * atOnce + line];
+        target[line * count + k] = source ? source[line * count + place] : T(place);
+      }
   }
 
   /// New entries are those of all elements in order; others get another key.

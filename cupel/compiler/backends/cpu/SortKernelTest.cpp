@@ -45,27 +45,35 @@ TEST(SortKernelTest, SortsByOneKeyAreStableAndPutSpecialNumbersWhereTheyBelong) 
 
 /// Equal ones too come in their order, wherever the limit was found that later ones are held
 /// against.
+/// The first few of so many lines.
+void expectFirstOf(const std::string &e, int64_t lines, int64_t count, int64_t first) {
+  const bool isInteger = e == "i64";
+  std::string all = std::to_string(lines) + "x" + std::to_string(count), some = std::to_string(lines) + "x" + std::to_string(first);
+  std::string text = sortOf(all, e, plain("GT", e, isInteger ? "SIGNED" : "TOTALORDER"), 1);
+  std::string end = "  return %0#0, %0#1 : tensor<" + all + "x" + e + ">, tensor<" + all + "xi32>\n}\n";
+  ASSERT_TRUE(text.ends_with(end));
+  text.resize(text.size() - end.size());
+  text.replace(text.find("-> ("), text.find(") {\n") - text.find("-> ("), "-> (tensor<" + some + "x" + e + ">, tensor<" + some + "xi32>");
+  for (auto [name, type] : {std::pair<std::string, std::string>{"0", e}, {"1", "i32"}})
+    text += "  %f" + name + " = stablehlo.slice %0#" + name + " [0:" + std::to_string(lines) + ", 0:" + std::to_string(first) + "] : (tensor<" + all + "x" + type +
+            ">) -> tensor<" + some + "x" + type + ">\n";
+  text += "  return %f0, %f1 : tensor<" + some + "x" + e + ">, tensor<" + some + "xi32>\n}\n";
+  expectOwnKernel(text);
+}
+
 TEST(SortKernelTest, TheFirstOfSortedLines) {
   for (const char *element : {"f32", "i64", "bf16"})
     for (int count : {300, 4097})
-      for (int first : {1, 12, 30}) {
-        bool isInteger = std::string_view(element) == "i64";
-        std::string all = "3x" + std::to_string(count), some = "3x" + std::to_string(first),
-                    e = element;
-        std::string text = sortOf(all, e, plain("GT", e, isInteger ? "SIGNED" : "TOTALORDER"), 1);
-        std::string end =
-            "  return %0#0, %0#1 : tensor<" + all + "x" + e + ">, tensor<" + all + "xi32>\n}\n";
-        ASSERT_TRUE(text.ends_with(end));
-        text.resize(text.size() - end.size());
-        text.replace(text.find("-> ("), text.find(") {\n") - text.find("-> ("),
-                     "-> (tensor<" + some + "x" + e + ">, tensor<" + some + "xi32>");
-        for (auto [name, type] : {std::pair<std::string, std::string>{"0", e}, {"1", "i32"}})
-          text += "  %f" + name + " = stablehlo.slice %0#" + name +
-                  " [0:3, 0:" + std::to_string(first) + "] : (tensor<" + all + "x" + type +
-                  ">) -> tensor<" + some + "x" + type + ">\n";
-        text += "  return %f0, %f1 : tensor<" + some + "x" + e + ">, tensor<" + some + "xi32>\n}\n";
-        expectOwnKernel(text);
-      }
+      for (int first : {1, 12, 30})
+        expectFirstOf(element, 3, count, first);
+}
+
+/// Of short ones, which are lanes of vectors: whole ones, and some that are left.
+TEST(SortKernelTest, TheFirstOfManyShortLines) {
+  for (const char *element : {"f32", "i64", "bf16"})
+    for (int64_t lines : {1, 37, 1003})
+      for (auto [count, first] : {std::pair{8, 2}, {64, 8}, {65, 8}, {5, 5}, {9, 9}, {3, 1}})
+        expectFirstOf(element, lines, count, first);
 }
 
 /// NaN counts as the largest, as torch has it, and of equal elements the one that stands first:
