@@ -150,8 +150,8 @@ class AsItWas:
     def left(self) -> tuple[list[str], int, list[str]]:
         """What makes the worker begin anew: what was replaced, or holds tensors without values, and how many files are open where they are too many; and what makes it end: what nobody can put back."""
         recorded = sys.modules.get("cupel.torch.recorded")
-        without_values = recorded.tensors_left() if recorded else 0
-        return [*self.replaced(), *([f"tables with {without_values} tensors of a capture, which have no values"] if without_values else [])], surroundings.left_open(), surroundings.not_put_back()
+        in_tables = ["a table with tensors of a capture, which have no values"] if recorded and recorded.tensors_left() else []
+        return [*self.replaced(), *in_tables], surroundings.left_open(), surroundings.not_put_back()
 
     def is_as_it_was(self) -> bool:
         """Whether a result that the framework computes now is what it would be for any other loader."""
