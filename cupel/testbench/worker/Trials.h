@@ -79,9 +79,10 @@ private:
   bool judgeByPieces(const Request &request, Progress &progress, Device &device,
                      const Prepared &prepared, results::TestRecord &record,
                      bool byThemAlone = false);
-  /// Tries the parts of a piece, whose ill-conditioned operations are fed right values then.
+  /// Tries the parts of a piece, whose ill-conditioned operations are fed right values then; TimedOut where
+  /// they take longer than `most` seconds, or than half of what is left.
   Result<TriedPiece> tryParts(const Request &request, Device &device, Device &reference,
-                              const Prepared &piece);
+                              const Prepared &piece, double most);
   /// Of a test that failed by outputs alone that tell nothing (compare::StrictVerdict::isScattered): it
   /// passes if every piece is right. Whether it does.
   bool judgeScattered(const Request &request, Progress &progress, Device &device,

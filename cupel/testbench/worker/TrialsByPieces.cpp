@@ -13,8 +13,10 @@
 #include "cupel/workload/Folder.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 
 namespace cupel::testbench::worker {
 
@@ -23,6 +25,10 @@ using results::TestRecord;
 
 /// Pieces where nobody says how many.
 static constexpr uint32_t kPieces = 24;
+
+/// So long, and as long again as the pieces themselves take, parts of those may be tried of which an output tells little: a program in training has
+/// thousands of operations, each of which is compiled alone.
+static constexpr double kPartsSeconds = 10;
 
 /// As a share of the value, of a place inside the program that can still be judged.
 static constexpr double kMostNoise = 0.5;
@@ -78,15 +84,21 @@ static bool isOneOperation(const Prepared &part) {
          });
 }
 
+using Clock = std::chrono::steady_clock;
+static double secondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 Result<TriedPiece> Trials::tryParts(const Request &request, Device &device, Device &reference,
-                                    const Prepared &piece) {
+                                    const Prepared &piece, double most) {
   constexpr uint32_t kParts = 10'000; // One for each operation.
   Result<Pieces> parts = Pieces::of(piece, kParts);
   if (!parts)
     return parts.error();
   const double limit = piece.budget.secondsLeft() / 2;
+  const Clock::time_point begin = Clock::now();
   while (parts->left() > 0) {
-    if (limit && piece.budget.secondsLeft() < limit)
+    if ((limit && piece.budget.secondsLeft() < limit) || secondsSince(begin) > most)
       return Error{ErrorCode::TimedOut, "no time was left for its parts"};
     std::string which = parts->describeNext();
     std::optional<Prepared> part = parts->next();
@@ -152,7 +164,8 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   }
   progress.enter(results::Stage::Compare);
   tensor::BlockKeeper keeper; // Each piece takes the memory of the one before it.
-  size_t right = 0, notRun = 0, byParts = 0, silent = 0;
+  size_t right = 0, notRun = 0, byParts = 0, silent = 0, untried = 0;
+  double ofPieces = 0, ofParts = 0; // Seconds.
   const size_t asked = isForUntold ? pieces->hidingLeft() : pieces->size();
   const std::string whose = isForUntold ? " that only show in outputs that rounding decides" : "";
   // Half of what is left is for the pieces; what is not reached is said.
@@ -160,6 +173,7 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
   while (right + notRun < asked) {
     if (limit && prepared.budget.secondsLeft() < limit)
       break;
+    Clock::time_point begin = Clock::now();
     std::string which = pieces->describeNext();
     const bool isAsked = !isForUntold || pieces->nextHides();
     std::optional<Prepared> piece = pieces->next();
@@ -176,11 +190,19 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
       continue;
     piece->workload.expected = std::move(*expected);
     Result<TriedPiece> tried = tryPiece(request, device, *piece);
+    ofPieces += secondsSince(begin);
     // Rounding may decide what a piece gives as it does what the whole gives.
     if (tried && tried->passed && tried->isPartlySilent) {
-      Result<TriedPiece> parts = tryParts(request, device, **reference, *piece);
+      begin = Clock::now();
+      // A draw passes by its pieces alone: of that all is tried that there is time for.
+      const double most = byThemAlone ? std::numeric_limits<double>::infinity()
+                                      : kPartsSeconds + ofPieces - ofParts;
+      Result<TriedPiece> parts = tryParts(request, device, **reference, *piece, most);
+      ofParts += secondsSince(begin);
       if (parts)
         ++byParts;
+      else if (parts.error().code == ErrorCode::TimedOut)
+        ++untried;
       else if (tried->isSilent)
         ++silent;
       if (parts || (byThemAlone && tried->isSilent))
@@ -202,6 +224,8 @@ bool Trials::judgeByPieces(const Request &request, Progress &progress, Device &d
                      whose);
   if (byParts)
     note += fmt::format(", {} of them part by part", byParts);
+  if (untried)
+    note += fmt::format(", {} tell little as they are and no time was left for all of their parts", untried);
   if (silent)
     note += fmt::format(", {} give noise for the most part and cannot be taken apart", silent);
   if (notRun)
