@@ -43,8 +43,6 @@ TEST(SortKernelTest, SortsByOneKeyAreStableAndPutSpecialNumbersWhereTheyBelong) 
     }
 }
 
-/// Equal ones too come in their order, wherever the limit was found that later ones are held
-/// against.
 /// The first few of so many lines.
 void expectFirstOf(const std::string &e, int64_t lines, int64_t count, int64_t first) {
   const bool isInteger = e == "i64";
@@ -61,6 +59,8 @@ void expectFirstOf(const std::string &e, int64_t lines, int64_t count, int64_t f
   expectOwnKernel(text);
 }
 
+/// Equal ones too come in their order, wherever the limit was found that later ones are held
+/// against.
 TEST(SortKernelTest, TheFirstOfSortedLines) {
   for (const char *element : {"f32", "i64", "bf16"})
     for (int count : {300, 4097})
