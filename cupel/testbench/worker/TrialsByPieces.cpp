@@ -304,11 +304,14 @@ static ExplainOptions optionsOf(const SearchRequest &search) {
 void Trials::explain(const Request &request, Progress &progress, const Prepared &prepared,
                      TestRecord &record) {
   progress.enter(results::Stage::Compare);
+  auto leaveUnexplained = [&](const std::string &why) {
+    record.notes["not explained"] = why;
+    if (request.kind != Request::Kind::Keep) // Whose outcome is the test's own.
+      record.message = why;
+  };
   Result<Device *> reference = this->device("reference");
-  if (!reference) {
-    record.notes["not explained"] = reference.message();
-    return;
-  }
+  if (!reference)
+    return leaveUnexplained(reference.message());
   const SearchRequest &search = request.search;
   ExplainOptions options = optionsOf(search);
   if (request.kind == Request::Kind::Keep)
@@ -324,10 +327,8 @@ void Trials::explain(const Request &request, Progress &progress, const Prepared 
                          std::chrono::duration<double>(search.seconds)));
   Explainer explainer(request, **reference, std::move(options), explainSeams(request, progress));
   Result<results::Explanation> found = explainer.explain(test);
-  if (!found) {
-    record.notes["not explained"] = found.message();
-    return;
-  }
+  if (!found)
+    return leaveUnexplained(found.message());
   bool passes = found->answer == results::Explanation::Answer::Passes;
   record.notes["explanation"] = toJson(*found);
   record.notes[passes ? "not explained" : "explained"] = found->sentence;

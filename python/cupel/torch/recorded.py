@@ -9,6 +9,7 @@ and torch.export is asked as before: a refusal costs what was recorded until the
 from __future__ import annotations
 
 import contextlib
+import gc
 import operator
 import sys
 import weakref
@@ -61,6 +62,10 @@ _made: list[weakref.ref[torch.Tensor]] = []
 def tensors_left() -> int:
     """How many tensors of recordings still live. Behind the last use of their graphs it is some table that keeps them: code filled it once, and will read it ever after."""
     _made[:] = [one for one in _made if one() is not None]
+    if _made:  # Objects that only keep each other are no table, be they among those that were set aside.
+        gc.unfreeze()
+        gc.collect()
+        _made[:] = [one for one in _made if one() is not None]
     return len(_made)
 
 
