@@ -13,8 +13,13 @@ public:
   /// The folder's name begins with `prefix`.
   explicit TemporaryFolder(const std::string &prefix) {
     std::error_code error;
-    std::string pattern =
-        (std::filesystem::temp_directory_path(error) / (prefix + "-XXXXXX")).string();
+    std::filesystem::path place = std::filesystem::temp_directory_path(error);
+    // The one that TMPDIR names may be gone, as what lies in /tmp for long may be: it is made again.
+    if (const char *named = error ? std::getenv("TMPDIR") : nullptr) {
+      std::filesystem::create_directories(named, error);
+      place = named;
+    }
+    std::string pattern = (place / (prefix + "-XXXXXX")).string();
     if (::mkdtemp(pattern.data()))
       path = pattern;
   }
