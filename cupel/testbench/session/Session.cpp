@@ -367,6 +367,11 @@ Session::runTests(const std::vector<TestItem> &items,
     return prepared;
   };
   running.scratchFolder = scratchFolder(info.id + task);
+  // Runs that begin within 15 us of each other have one name where they have stores of their own, and the first that ended took the
+  // folder of the others with it: whoever makes it has it.
+  std::error_code notMade;
+  for (int other = 1; !fs::create_directory(running.scratchFolder, notMade) && !notMade; ++other)
+    running.scratchFolder = scratchFolder(info.id + task) + "." + std::to_string(other);
   if (options.keepByDefault) {
     running.keep = *options.keepByDefault;
     running.keep.folder =
